@@ -51,10 +51,10 @@ func TestExcludeRecordings(t *testing.T) {
 			}
 		}
 
-		got, known := strings.Join(rows, " "), strings.Count(c.rows, "1")+2*strings.Count(c.rows, "2")
-		if got != c.rows || strings.Join(warnings, "; ") != c.warning || len(b.Known) != known {
-			t.Errorf("%s: rows %s, want %s; warnings %q, want %q", c.exclude, got, c.rows, warnings, c.warning)
-		}
+		known := strings.Count(c.rows, "1") + 2*strings.Count(c.rows, "2")
+		assert.Equal(t, c.rows, strings.Join(rows, " "), "%s: rows of the files", c.exclude)
+		assert.Equal(t, c.warning, strings.Join(warnings, "; "), "%s: warnings", c.exclude)
+		assert.Len(t, b.Known, known, "%s: rows in all", c.exclude)
 	}
 
 	const rest = `{files: "*.npy", conditions: c.csv, rate_hz: 1000, exclude: `
@@ -92,9 +92,9 @@ func TestExcludeRows(t *testing.T) {
 	require.Len(t, p.Warnings, 2, "%v, %v", p.X, p.Warnings)
 	assert.Equal(t, want, p.Warnings[0].Text, "%v, %v", p.X, p.Warnings)
 
-	if got, ok := value(b.Pairs.Settings, "ingest.exclude"); !ok || got != "[propeller = HQ and rpm = 3000 (loose)]" {
-		t.Errorf("key %q", got)
-	}
+	exclude, ok := value(b.Pairs.Settings, "ingest.exclude")
+	require.True(t, ok, "the settings must have ingest.exclude")
+	assert.Equal(t, "[propeller = HQ and rpm = 3000 (loose)]", exclude)
 
 	b = planned(t, files, `{files: "*.npy", conditions: c.csv, rate_hz: 1000, missing: [-9999]}`,
 		"{triplets: split-half-spectrum}")

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -33,18 +32,17 @@ func TestPlanMicrophones(t *testing.T) {
 
 	assert.Equal(t, "blades rpm theta_deg rpm_tracked", strings.Join(b.Conditions, " "), "conditions")
 
-	if _, ok := b.Construction.(dsp.OfSpectra); !ok || b.Recordings.Source.Grouping.Together ||
-		!slices.Equal(b.Recordings.Source.Grouping.Channels, []string{"2"}) {
-		t.Errorf("construction %T, grouping %+v", b.Construction, b.Recordings.Source.Grouping)
-	}
+	assert.Implements(t, (*dsp.OfSpectra)(nil), b.Construction)
+	assert.False(t, b.Recordings.Source.Grouping.Together, "channels are recordings of their own")
+	assert.Equal(t, []string{"2"}, b.Recordings.Source.Grouping.Channels)
 
-	require.Len(t, b.Results, 2, "%d recordings", len(b.Results))
-	assert.NotNil(t, b.Recordings.Files[1].Reading, "%d recordings", len(b.Results))
+	require.Len(t, b.Results, 2, "recordings")
+	assert.NotNil(t, b.Recordings.Files[1].Reading)
 
 	// Known before any file is read, with the angle from the rotor plane.
-	if got := b.Known[1].Numbers; got["blades"] != 3 || got["theta_deg"] != 70 {
-		t.Errorf("known %v", got)
-	}
+	known := b.Known[1].Numbers
+	assert.Equal(t, 3.0, known["blades"])
+	assert.Equal(t, 70.0, known["theta_deg"])
 
 	// The key holds what the task reads: no globs, no table; its row is local.
 	task := b.Tasks.Plan.Tasks[0]
@@ -70,32 +68,34 @@ func TestReadMicrophones(t *testing.T) {
 	res, err := read(b, 0, nil)
 	require.NoError(t, err)
 
-	require.Len(t, res.Runs, 1, "%+v", res.Runs)
-	require.Len(t, res.Runs[0].Run.Recordings, 2, "%+v", res.Runs)
+	require.Len(t, res.Runs, 1)
+	require.Len(t, res.Runs[0].Run.Recordings, 2)
 
 	run := res.Runs[0]
-	if run.Units[1] != "Pa" || run.Scale[1] != 0.5 || run.How[1] != "0.5 Pa per unit, as configured" {
-		t.Errorf("unit %s, scale %g, %s", run.Units[1], run.Scale[1], run.How[1])
-	}
+	const second = 1 // microphone
+	assert.Equal(t, "Pa", run.Units[second])
+	assert.Equal(t, 0.5, run.Scale[second])
+	assert.Equal(t, "0.5 Pa per unit, as configured", run.How[second])
 
-	if s := run.Stats[1]; s.Samples != 100 || s.Max != 99 || s.Mean != 49.5 {
-		t.Errorf("statistics %+v, want those of 0 … 99 Pa", s)
-	}
+	stats := run.Stats[second] // of 0 to 99 Pa
+	assert.EqualValues(t, 100, stats.Samples, "samples")
+	assert.Equal(t, 99.0, stats.Max, "largest sample")
+	assert.Equal(t, 49.5, stats.Mean, "mean")
 
-	if c := run.Run.Recordings[1].Conditions; c["rpm"] != 3000 || c["blades"] != 2 {
-		t.Errorf("conditions %v", c)
-	}
+	conditions := run.Run.Recordings[second].Conditions
+	assert.Equal(t, 3000.0, conditions["rpm"])
+	assert.Equal(t, 2.0, conditions["blades"])
 
 	r := NewRun(b.Recordings.Source, res.Info, run.Run, 100, run.Scale, run.Units)
-	if len(r.Microphones) != 2 || r.Microphones[1].Channel != 1 || r.Microphones[1].Scale != 0.5 || r.RateHz != 1000 ||
-		r.Samples != 100 {
-		t.Errorf("run %+v", r)
-	}
+	require.Len(t, r.Microphones, 2)
+	assert.Equal(t, 1, r.Microphones[second].Channel)
+	assert.Equal(t, 0.5, r.Microphones[second].Scale)
+	assert.Equal(t, 1000.0, r.RateHz)
+	assert.EqualValues(t, 100, r.Samples)
 
 	renamed := ingest.Run{ID: "other", Recordings: run.Run.Recordings}
-	if other := NewRun(b.Recordings.Source, res.Info, renamed, 100, run.Scale, run.Units); other.Seed == r.Seed {
-		t.Error("two runs have one seed")
-	}
+	other := NewRun(b.Recordings.Source, res.Info, renamed, 100, run.Scale, run.Units)
+	assert.NotEqual(t, r.Seed, other.Seed, "seeds of two runs")
 }
 
 // A channel with samples that are no numbers is an error of the file, which skip takes as its reason.
@@ -135,9 +135,9 @@ func TestReadBalance(t *testing.T) {
 	require.Len(t, run.Stats, 2, "%+v", run)
 	require.Len(t, run.Integral, 2, "%+v", run)
 
-	if c := run.Run.Recordings[0].Conditions; c["alpha_deg"] != 5 || c["u_inf_m_s"] != 10 {
-		t.Errorf("conditions %v", c)
-	}
+	conditions := run.Run.Recordings[0].Conditions
+	assert.Equal(t, 5.0, conditions["alpha_deg"])
+	assert.Equal(t, 10.0, conditions["u_inf_m_s"])
 
 	series := reading.Series(run.Run.ID)
 	require.NotNil(t, series, "kept %d series", len(series))
@@ -248,13 +248,12 @@ func TestExcludedAndSimulated(t *testing.T) {
 		got = append(got, w.Path+" "+w.Text)
 	}
 
-	if len(got) != 2 || got[0] != "b.npy left out by exclude, also d.npy" ||
-		!strings.HasPrefix(got[1], "simulated_1.npy is named simulated: the experiment is called simulated") {
-		t.Errorf("warnings %q", got)
-	}
+	require.Len(t, got, 2, "warnings")
+	assert.Equal(t, "b.npy left out by exclude, also d.npy", got[0])
+	assert.Contains(t, got[1], "simulated_1.npy is named simulated: the experiment is called simulated")
 
-	require.Equal(t, "simulated", b.Data, "data: %s", b.Data)
-	assert.Equal(t, "simulated", b.Recordings.Source.Ingest.Data, "data: %s", b.Data)
+	assert.Equal(t, "simulated", b.Data, "data of the experiment")
+	assert.Equal(t, "simulated", b.Recordings.Source.Ingest.Data, "data of its source")
 }
 
 // The index has a row for each channel; the condition that only dsp finds out is
@@ -280,19 +279,17 @@ func TestRecordings(t *testing.T) {
 		assert.Equal(t, want, v[3], "%s: %v, %v; want %g", name, v, err, want)
 	}
 
-	if s := tab.Column("sha256").Strings; s[3] != "sum of b.npy" || tab.Column("unit").Strings[0] != "Pa" {
-		t.Errorf("%v, unit %s", s, tab.Column("unit").Strings[0])
-	}
+	assert.Equal(t, "sum of b.npy", tab.Column("sha256").Strings[3])
+	assert.Equal(t, "Pa", tab.Column("unit").Strings[0])
 
-	if v, _ := tab.Floats("integral_time_s"); !math.IsNaN(v[0]) {
-		t.Errorf("an integral time of a microphone: %g", v[0])
-	}
+	integral, err := tab.Floats("integral_time_s")
+	require.NoError(t, err)
+	assert.True(t, math.IsNaN(integral[0]), "a microphone has no integral time, found %g s", integral[0])
 
 	task := b.Tasks.Plan.Tasks[len(b.Tasks.Plan.Tasks)-1]
-	if task.ID != "x/recordings" || len(task.Publish) != 1 ||
-		task.Publish[0].Path != filepath.Join("x", "recordings.arrow") {
-		t.Errorf("%s publishes %v", task.ID, task.Publish)
-	}
+	assert.Equal(t, "x/recordings", task.ID)
+	require.Len(t, task.Publish, 1)
+	assert.Equal(t, filepath.Join("x", "recordings.arrow"), task.Publish[0].Path)
 }
 
 // Conditions of attributes and channels are merged; contradictions are errors.
@@ -321,9 +318,8 @@ func TestAttributeConditions(t *testing.T) {
 	}
 
 	got, err := with(info, "u_inf_m_s", 7)
-	if err != nil || got["blades"] != 2 || got["rpm"] != 4000 || got["u_inf_m_s"] != 7 || len(got) != 3 {
-		t.Errorf("%v, %v", got, err)
-	}
+	require.NoError(t, err)
+	assert.Equal(t, map[string]float64{"blades": 2, "rpm": 4000, "u_inf_m_s": 7}, got)
 
 	for _, c := range []struct {
 		name, want string
@@ -343,10 +339,8 @@ func TestAttributeConditions(t *testing.T) {
 		assert.ErrorContains(t, err, c.want)
 	}
 
-	if _, err := with(ingest.Info{Path: "f.h5"}, "u_inf_m_s", 7); err == nil ||
-		!strings.Contains(err.Error(), "condition rpm") {
-		t.Errorf("%v", err)
-	}
+	_, err = with(ingest.Info{Path: "f.h5"}, "u_inf_m_s", 7)
+	assert.ErrorContains(t, err, "condition rpm", "a file without attributes")
 }
 
 // Scaled statistics are those of scaled samples, deviations without sign.
@@ -356,11 +350,12 @@ func TestSmallParts(t *testing.T) {
 	res, err := read(b, 0, nil)
 	require.NoError(t, err)
 
-	if s := res.Runs[0].Stats[0].Scaled(-2); s.Mean != -8 || s.Std < 0 || s.RMS < 0 {
-		t.Errorf("%+v", s)
-	}
+	scaled := res.Runs[0].Stats[0].Scaled(-2)
+	assert.Equal(t, -8.0, scaled.Mean)
+	assert.GreaterOrEqual(t, scaled.Std, 0.0)
+	assert.GreaterOrEqual(t, scaled.RMS, 0.0)
 
-	if v := orNaN(0); !math.IsNaN(v) || orNaN(2) != 2 || !math.IsNaN(orNaN(math.Inf(1))) {
-		t.Errorf("%g", v)
-	}
+	assert.Equal(t, 2.0, orNaN(2))
+	assert.True(t, math.IsNaN(orNaN(0)), "0 must become NaN")
+	assert.True(t, math.IsNaN(orNaN(math.Inf(1))), "infinity must become NaN")
 }

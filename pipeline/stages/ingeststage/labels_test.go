@@ -2,7 +2,6 @@ package ingeststage
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -39,23 +38,21 @@ func TestLabelsThatAreCarried(t *testing.T) {
 	}
 
 	bare := of("file,rpm\na.npy,3000\nb.npy,4000\n", "{s: {test: {rpm: 3000}}}")
-	if other := of(labelled, "{s: {test: {rpm: 3000}}}"); keys(other) != keys(bare) || len(other.Labels) != 0 {
-		t.Errorf("%s\nexpected, as without text,\n%s", keys(other), keys(bare))
-	}
+	unused := of(labelled, "{s: {test: {rpm: 3000}}}")
+	assert.Equal(t, keys(bare), keys(unused), "keys with text that no split uses, and without text")
+	assert.Empty(t, unused.Labels)
 
 	for _, splits := range []string{
 		"{each: propeller}", "{s: {test: {propeller: HQ, rpm: 4000}}}",
 		"{s: {test: {rpm: 3000}}}, honest: {groups: propeller}",
 	} {
 		b := of(labelled, splits)
-		if !slices.Equal(b.Labels, []string{"propeller"}) || !slices.Equal(b.Texts, []string{"propeller", "comment"}) ||
-			!slices.Equal(b.Conditions, []string{"rpm"}) {
-			t.Fatalf("%s: labels %v of %v, conditions %v", splits, b.Labels, b.Texts, b.Conditions)
-		}
+		require.Equal(t, []string{"propeller"}, b.Labels, splits)
+		require.Equal(t, []string{"propeller", "comment"}, b.Texts, splits)
+		require.Equal(t, []string{"rpm"}, b.Conditions, splits)
 
-		if got := keys(b); !strings.Contains(got, "{label propeller 1 HQ}") || strings.Contains(got, "loud") {
-			t.Errorf("%s: %s", splits, got)
-		}
+		assert.Contains(t, keys(b), "{label propeller 1 HQ}", splits)
+		assert.NotContains(t, keys(b), "loud", "%s: a comment that is no label", splits)
 
 		names, err := b.Names("propeller")
 		require.NoError(t, err)
@@ -99,9 +96,9 @@ func TestLabelsOfNamesAndTables(t *testing.T) {
 		section("{}", "{inputs: [rpm], splits: {each: propeller}}"), "column propeller: expected a condition that is given "+
 			"once, found it in the name of the file or the table of conditions too")
 
-	if v, ok := value(b.Tasks.Plan.Tasks[0].Local, "west.csv: rig"); !ok || v != "west" {
-		t.Errorf("key %v", b.Tasks.Plan.Tasks[0].Local)
-	}
+	rig, ok := value(b.Tasks.Plan.Tasks[0].Local, "west.csv: rig")
+	require.True(t, ok, "the task's key must have the rig: %v", b.Tasks.Plan.Tasks[0].Local)
+	assert.Equal(t, "west", rig)
 
 	p, err := readTables(b.Pairs.Files, b.Pairs.Options)
 	require.NoError(t, err)
@@ -199,9 +196,9 @@ func TestNamesInExpressions(t *testing.T) {
 	got := fmt.Sprint(b.Labels, b.Conditions, b.Known[0].Numbers["apc"], b.Known[1].Numbers["apc"])
 	assert.Equal(t, "[propeller] [rpm apc] 3000 0", got, "conditions")
 
-	if res, err := read(b, 0, nil); err != nil || res.Runs[0].Run.Recordings[0].Conditions["apc"] != 3000 {
-		t.Error(res, err)
-	}
+	res, err := read(b, 0, nil)
+	require.NoError(t, err)
+	assert.Equal(t, 3000.0, res.Runs[0].Run.Recordings[0].Conditions["apc"])
 
 	b = planned(t, files, "{table: {file: t.csv, inputs: [rpm]}, "+strings.TrimSuffix(derive, "}")+
 		`, z: 'propeller != "HQ" ? y : -y'}}`, "{}")

@@ -1,8 +1,6 @@
 package ingeststage
 
 import (
-	"math"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -18,35 +16,31 @@ func TestReadPairs(t *testing.T) {
 	b := planned(t, files, `{table: {file: p.csv, run: run, units: {rpm: 1/min, level: dB}}}`, `{}`)
 	assert.Equal(t, "x/ingest/p.csv", ids(b), "tasks")
 
-	if !slices.Equal(b.Conditions, []string{"rpm"}) || b.Construction != nil || b.PairKind != "same-run" ||
-		b.Recordings != nil {
-		t.Errorf("conditions %v, construction %v, %s", b.Conditions, b.Construction, b.PairKind)
-	}
+	assert.Equal(t, []string{"rpm"}, b.Conditions)
+	assert.Equal(t, "same-run", b.PairKind)
+	assert.Nil(t, b.Construction, "a table has no construction of pairs")
+	assert.Nil(t, b.Recordings, "a table has no recordings")
 
 	p, err := campaign.ReadTables(b.Pairs.Files, b.Pairs.Options)
 	require.NoError(t, err)
 
 	trip, recs := pairTables(p, "", []string{"p.csv"}, []string{"sum"})
-	require.Equal(t, 3, trip.Rows(), "%d triplets of %d runs", trip.Rows(), recs.Rows())
-	require.Equal(t, 2, recs.Rows(), "%d triplets of %d runs", trip.Rows(), recs.Rows())
+	require.Equal(t, 3, trip.Rows(), "triplets")
+	require.Equal(t, 2, recs.Rows(), "runs")
 
 	for name, want := range map[string][]float64{"rpm": {3000, 3000, 4000}, "level_1": {1, 3, 5}, "level_2": {2, 4, 6}} {
-		if v, err := trip.Floats(name); err != nil || !slices.Equal(v, want) {
-			t.Errorf("%s: %v, %v", name, v, err)
-		}
+		found, err := trip.Floats(name)
+		require.NoError(t, err)
+		assert.Equal(t, want, found, name)
 	}
 
-	if c := trip.Column("level_1"); c.Unit != "dB" {
-		t.Errorf("unit %q", c.Unit)
-	}
+	assert.Equal(t, "dB", trip.Column("level_1").Unit)
+	assert.Equal(t, []int64{2, 1}, recs.Column("pairs").Ints, "pairs of the runs")
+	assert.Equal(t, "sum", recs.Column("sha256").Strings[1])
 
-	if v := recs.Column("pairs").Ints; !slices.Equal(v, []int64{2, 1}) || recs.Column("sha256").Strings[1] != "sum" {
-		t.Errorf("index %v", v)
-	}
-
-	if v, _ := recs.Floats("rpm"); v[1] != 4000 || math.IsNaN(v[0]) {
-		t.Errorf("index of %v", v)
-	}
+	rpm, err := recs.Floats("rpm")
+	require.NoError(t, err)
+	assert.Equal(t, []float64{3000, 4000}, rpm, "speeds of the runs")
 
 	refused(t, map[string]string{"p.csv": "rpm,level_1\n1,2\n"}, `{table: p.csv}`, `{}`, "p.csv")
 }
@@ -60,7 +54,6 @@ func TestPairsAcross(t *testing.T) {
 	require.NoError(t, err)
 
 	trip, recs := pairTables(p, b.Pairs.Options.Across, []string{"t.csv"}, []string{"sum"})
-	if got := trip.Column("y_2").Floats; !slices.Equal(got, []float64{13, 13, 13, 11, 21, 20, 30}) || recs.Rows() != 2 {
-		t.Errorf("second values %v, %d runs", got, recs.Rows())
-	}
+	assert.Equal(t, []float64{13, 13, 13, 11, 21, 20, 30}, trip.Column("y_2").Floats, "second values")
+	assert.Equal(t, 2, recs.Rows(), "runs: the days")
 }

@@ -87,9 +87,9 @@ func TestReadingSeries(t *testing.T) {
 	x := [][]float64{{1, 2}, {3, 4}}
 	r.SetSeries("a", x)
 
-	if got := r.Series("a"); len(got) != 2 || &got[0][0] != &x[0][0] {
-		t.Errorf("%v", got)
-	}
+	series := r.Series("a")
+	require.Equal(t, x, series)
+	assert.Same(t, &x[0][0], &series[0][0], "the series must not be copied")
 
 	assert.Empty(t, r.Series("b"), "another run's series")
 

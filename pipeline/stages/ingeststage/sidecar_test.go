@@ -21,18 +21,18 @@ func TestSidecars(t *testing.T) {
 	b := planned(t, files, `{files: "*.npy", sidecar: .yaml, rate_hz: 1000}`, `{triplets: split-half-spectrum}`)
 	assert.Equal(t, "rpm blades", strings.Join(b.Conditions, " "), "conditions")
 
-	if got := b.Recordings.Files[1].Sidecar; len(got) != 2 || got[0].Column != "rpm" || got[0].Value != 4000 ||
-		got[1].Column != "blades" || got[1].Value != 3 {
-		t.Errorf("b.npy: %v", got)
-	}
+	stated := b.Recordings.Files[1].Sidecar // of b.npy, in the order of the first file
+	require.Len(t, stated, 2)
+	assert.Equal(t, "rpm", stated[0].Column)
+	assert.Equal(t, 4000.0, stated[0].Value)
+	assert.Equal(t, "blades", stated[1].Column)
+	assert.Equal(t, 3.0, stated[1].Value)
 
-	if v := b.Known[0].Numbers; v["rpm"] != 3000 || v["blades"] != 2 || len(v) != 2 {
-		t.Errorf("known %v", v)
-	}
+	assert.Equal(t, map[string]float64{"rpm": 3000, "blades": 2}, b.Known[0].Numbers, "known of a.npy")
 
-	if v, _ := value(b.Tasks.Plan.Tasks[1].Local, "sidecar rpm"); v != "4000" {
-		t.Errorf("the task's key has rpm %q", v)
-	}
+	rpm, ok := value(b.Tasks.Plan.Tasks[1].Local, "sidecar rpm")
+	require.True(t, ok, "the task's key must have the speed")
+	assert.Equal(t, "4000", rpm)
 
 	b = planned(t, files, `{files: "*.npy", sidecar: {ending: .yaml, values: {rpm: rpm, blades: blades}}, rate_hz: 1000}`,
 		`{triplets: split-half-spectrum, track: {range_hz: [40, 80]}}`)
