@@ -26,7 +26,7 @@ func (s Split) action() string {
 		return fmt.Sprintf("Do not use the intervals of %s there: train on runs with %s first.", outcomesWord(worst),
 			place)
 	case score.Undecided:
-		return undecidedAction(worst[0].Evidence(), outcomesWord(worst))
+		return undecidedAction(worst[0].Evidence(), outcomesWord(worst), errorWord(worst))
 	case score.Wide:
 		return s.narrowingAction(worst[0].Outcome)
 	}
@@ -42,9 +42,18 @@ func outcomesWord(list []score.OutcomeTrust) string {
 	return outcomeNames(list)
 }
 
-// undecidedAction says what to do about intervals of which too little is known. Test runs are worth measuring only if
-// they can show that the intervals hold.
-func undecidedAction(evidence score.Evidence, outcomes string) string {
+// errorWord writes the error of a single outcome with its unit, as " (3.0 dB)". It returns "" for several outcomes.
+func errorWord(list []score.OutcomeTrust) string {
+	if len(list) != 1 {
+		return ""
+	}
+	return " (" + unitOf(list[0]).amount(list[0].RMSE) + ")"
+}
+
+// undecidedAction says what to do about intervals of which too little is known, and whether more runs can change that.
+// Test runs are worth measuring only if they can show that the intervals hold. rmse is the error of the outcomes in
+// brackets, or "".
+func undecidedAction(evidence score.Evidence, outcomes, rmse string) string {
 	outlook := evidence.Outlook()
 	more := outlook.Units - evidence.Units
 	canHold := outlook.Like == score.Holds
@@ -53,32 +62,34 @@ func undecidedAction(evidence score.Evidence, outcomes string) string {
 	case evidence.WidthOverSpread > score.MostSpread:
 		return "Train on runs there before you predict " + outcomes + "."
 	case isBoundReached(evidence) && evidence.MissesAt68():
-		return fmt.Sprintf("Use only the %s interval of %s.", levelText(evidence.Level), outcomes)
+		return fmt.Sprintf("Use only the %s interval of %s: %s.", levelText(evidence.Level), outcomes,
+			outlookWords(outlook, more))
 	case canHold && isNear:
-		return fmt.Sprintf("Measure %s: %s.", numbered(more, "more test run", "more test runs"), outlookWords(outlook))
-	case outlook.Units > 0:
-		return fmt.Sprintf("Rely on the error of %s, not on the interval: %s.", outcomes, outlookWords(outlook))
+		return fmt.Sprintf("Measure %s: %s.", numbered(more, "more test run", "more test runs"),
+			outlookWords(outlook, more))
 	}
 
-	return "Rely on the error of " + outcomes + ", not on the interval."
+	return fmt.Sprintf("Rely on the error of %s%s, not on the interval: %s.", outcomes, rmse, outlookWords(outlook, more))
 }
 
-// outlookWords says which outcomes are possible with more runs: the outcome if they are like the measured runs, and the
-// outcome if they are as good or as bad as they can be.
-func outlookWords(outlook score.Outlook) string {
-	text := fmt.Sprintf("with %d such runs in all, it %s", outlook.Units, wouldWords(outlook.Like))
+// outlookWords says which outcomes are possible with more runs: the outcome if these are like the measured runs, and
+// the outcome if they are as good or as bad as they can be. more is the number of further runs that decide.
+func outlookWords(outlook score.Outlook, more int) string {
+	text := "more runs like these do not change that"
+	if outlook.Units > 0 {
+		text = fmt.Sprintf("with %s like these it %s", numbered(more, "more run", "more runs"), wouldWords(outlook.Like))
+	}
+
 	switch {
 	case outlook.Like == score.Holds && outlook.Worst != score.Fails:
-		return text + "; whatever they show, it cannot fail"
+		return text + ", and whatever they show, it cannot fail"
 	case outlook.Like == score.Holds:
 		return text
 	case outlook.FewestHold == 0:
-		return text + "; even if all further values are inside, it cannot hold"
-	case outlook.FewestHold > outlook.Units:
-		return text + fmt.Sprintf("; even if all further values are inside, it takes %d to hold", outlook.FewestHold)
+		return text + ", and it cannot hold even if all further values are inside"
 	}
 
-	return text + fmt.Sprintf("; if all further values are inside, %d show that it holds", outlook.FewestHold)
+	return text + fmt.Sprintf("; it can hold from %d runs in all, if all new values are inside", outlook.FewestHold)
 }
 
 // wouldWords writes the grade that intervals would have: "would hold".

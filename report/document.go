@@ -176,11 +176,11 @@ func headsExplained(experiments []Experiment) string {
 
 	bounds := ""
 	if slices.ContainsFunc(rows, func(row result) bool { return row.held.Bounds > 0 }) {
-		bounds = "bound: upper bounds in the row; without: error without them; "
+		bounds = "bound: share at the noise floor; without: error without these; "
 	}
 
-	return "error: RMS error; ±: half width of intervals; in: share of held-out values inside; " + bounds +
-		"mean, linear: error of plain models. " + phrase("grades-explained", nil)
+	return "error: RMS; ±: half width of intervals; in: share of held-out values inside; " + bounds +
+		"mean, linear: error of the training mean, of least squares. " + phrase("grades-explained", nil)
 }
 
 // worstSplits returns the splits that a summary shows: up to mostVerdicts splits with the worst grades. They stay in

@@ -64,9 +64,9 @@ func (d *Detail) next() *nextStep {
 		step.Sentence = fmt.Sprintf("No training run of a held-out group would narrow its interval by more than %s (forecast)",
 			shareText(1-leastGain))
 	} else {
-		step.Sentence = fmt.Sprintf("One training run with %s would bring %s from ± %s to ± %s (forecast)",
+		step.Sentence = fmt.Sprintf("Measure one run with %s and train on it: %s ± %s instead of ± %s (forecast)",
 			joinTexts(" at ", clean(best.split.HeldOut), d.widestPlace(best.split, trust.Outcome)),
-			Quantity{Name: trust.Outcome}.Word(), amountsIn(trust.Unit, now, now), amountsIn(trust.Unit, one, one))
+			Quantity{Name: trust.Outcome}.Word(), amountsIn(trust.Unit, one, one), amountsIn(trust.Unit, now, now))
 	}
 
 	// The share of the variance that more runs can remove.

@@ -71,8 +71,8 @@ func (s Split) closerWords() string {
 // alike is the ratio of errors from which one model is said to be worse than the other.
 const alike = 1.05
 
-// advice says which of a plain model and the given model to use. The held-out values alone must not choose between
-// them, so that the left-out training groups decide.
+// advice says which of a plain model and the given model to use. The left-out training groups decide, because a choice
+// by the held-out values would make their error too small.
 func (p plainModel) advice(model string) string {
 	switch {
 	case math.IsNaN(p.leftOut):
@@ -83,5 +83,6 @@ func (p plainModel) advice(model string) string {
 		return "but not on left-out training groups: rely on the " + model
 	}
 
-	return fmt.Sprintf("but worse on left-out training groups (error × %.2g): rely on the %s", p.leftOut, model)
+	return fmt.Sprintf("but on left-out training groups its error is %.2g times the %s's: do not rely on it", p.leftOut,
+		model)
 }

@@ -132,7 +132,10 @@ func (t *terminal) writeDocument(doc document) {
 	t.writeParagraphs("", bold, doc.verdicts...)
 
 	for _, content := range doc.tables {
-		t.writeLine("")
+		if !doc.brief {
+			t.writeLine("")
+		}
+
 		t.writeTable(content)
 	}
 

@@ -178,7 +178,13 @@ func reasonFor(evidence score.Evidence) string {
 			return "68\u00a0% intervals contain only " + shareText(evidence.Inside68) + " of the values"
 		}
 
-		return level + " intervals contain " + shareRange(lower, upper) + " of the values"
+		found := fmt.Sprintf("%s intervals contain %s of the values (%s)", level, shareText(evidence.Inside),
+			shareRange(lower, upper))
+		if evidence.MissesAt68() {
+			found += ", 68\u00a0% intervals " + shareText(evidence.Inside68)
+		}
+
+		return found
 	}
 
 	return ""
