@@ -168,7 +168,8 @@ func reasonFor(evidence score.Evidence) string {
 			", and ± is over four times the error"
 
 	case score.Fails:
-		return level + " intervals contain at most " + shareText(upper) + " of the values"
+		return fmt.Sprintf("%s intervals contain %s of the values (at most %s)", level, shareText(evidence.Inside),
+			shareText(upper))
 
 	case score.Undecided:
 		switch {

@@ -118,7 +118,7 @@ func TestSentenceOfWeakEvidence(t *testing.T) {
 	// A wide interval that fails fails.
 	s = Split{HeldOut: "blades = 2", Honest: calibratedBy(list...)}
 	s.Honest.Record.Outcomes[0].Inside = 0.5
-	want = "fails for bpf1_db: 95\u00a0% intervals contain at most 61\u00a0% of the values. Do not use"
+	want = "fails for bpf1_db: 95\u00a0% intervals contain 50\u00a0% of the values (at most 61\u00a0%). Do not use"
 	got := s.Sentence()
 	assert.Equal(t, score.Fails, s.Verdict())
 	assert.Contains(t, got, want)
