@@ -675,90 +675,108 @@ func TestModelJSON(t *testing.T) {
 	})
 }
 
-// The description in the file suffices to evaluate the model, which is done here from the JSON alone, in float64.
+// describedModel is what the file of a model says about the network, without anything that this package adds.
+type describedModel struct {
+	InputMean   []float64 `json:"input_mean"`
+	InputStd    []float64 `json:"input_std"`
+	OutcomeMean []float64 `json:"outcome_mean"`
+	OutcomeStd  []float64 `json:"outcome_std"`
+	Feedback    string
+	None        float64 `json:"feedback_when_none"`
+	Layers      []describedLayer
+}
+
+// describedLayer is a layer of a describedModel.
+type describedLayer struct {
+	Activation string
+	Weights    [][]float64 // by input and output
+	Bias       []float64
+}
+
+// predict returns the means and the variances at the condition x. y are the outcomes fed back, and nil for the first
+// answer.
+func (m describedModel) predict(x, y []float64) (mu, v []float64) {
+	z := m.networkInputs(x, y)
+	for _, layer := range m.Layers {
+		z = layer.apply(z)
+	}
+
+	outcomes := len(m.OutcomeMean)
+	for j, std := range m.OutcomeStd {
+		mu = append(mu, z[j]*std+m.OutcomeMean[j])
+		v = append(v, (math.Log1p(math.Exp(z[outcomes+j]))+1e-6)*std*std)
+	}
+
+	return mu, v
+}
+
+// networkInputs returns the inputs of the network: the condition, the outcomes fed back, and the flag if there is one.
+func (m describedModel) networkInputs(x, y []float64) []float64 {
+	var z []float64
+	for i := range x {
+		z = append(z, (x[i]-m.InputMean[i])/m.InputStd[i])
+	}
+
+	for j := range m.OutcomeMean {
+		if y == nil {
+			z = append(z, m.None)
+		} else {
+			z = append(z, (y[j]-m.OutcomeMean[j])/m.OutcomeStd[j])
+		}
+	}
+
+	if m.Feedback != "flag" {
+		return z
+	}
+
+	if y == nil {
+		return append(z, 0)
+	}
+
+	return append(z, 1)
+}
+
+// apply returns the outputs of the layer for the inputs z.
+func (l describedLayer) apply(z []float64) []float64 {
+	outputs := slices.Clone(l.Bias)
+	for i, weights := range l.Weights {
+		for o := range outputs {
+			outputs[o] += z[i] * weights[o]
+		}
+	}
+
+	if l.Activation == "relu" {
+		for o := range outputs {
+			outputs[o] = math.Max(0, outputs[o])
+		}
+	}
+
+	return outputs
+}
+
+// The description in the file suffices to evaluate the model. Expected values: describedModel, in float64.
 func TestModelDescription(t *testing.T) {
 	data := shapeData(60, 2, 2)
+	x := []float64{0.3, -1.2}
+	y := []float64{0.7, -0.1}
 	eachVariant(func(name string, cfg Config) {
 		cfg.Epochs = 3
 		m := mustFit(t, data, cfg)
 		b, err := json.Marshal(m)
 		require.NoError(t, err)
 
-		var f struct {
-			InputMean   []float64 `json:"input_mean"`
-			InputStd    []float64 `json:"input_std"`
-			OutcomeMean []float64 `json:"outcome_mean"`
-			OutcomeStd  []float64 `json:"outcome_std"`
-			Feedback    string
-			None        float64 `json:"feedback_when_none"`
-			Layers      []struct {
-				Activation string
-				Weights    [][]float64
-				Bias       []float64
-			}
-		}
+		var described describedModel
+		require.NoError(t, json.Unmarshal(b, &described))
 
-		require.NoError(t, json.Unmarshal(b, &f))
+		mu, v := m.Predict(x)
+		wantMu, wantV := described.predict(x, nil)
+		near(t, name+": mean of the first answer", mu, wantMu, 1e-5)
+		near(t, name+": variance of the first answer", v, wantV, 1e-5)
 
-		eval := func(x, y []float64) (mu, v []float64) {
-			var z []float64
-			for i := range x {
-				z = append(z, (x[i]-f.InputMean[i])/f.InputStd[i])
-			}
-
-			for j := range 2 {
-				if y == nil {
-					z = append(z, f.None)
-				} else {
-					z = append(z, (y[j]-f.OutcomeMean[j])/f.OutcomeStd[j])
-				}
-			}
-
-			if f.Feedback == "flag" && y == nil {
-				z = append(z, 0)
-			} else if f.Feedback == "flag" {
-				z = append(z, 1)
-			}
-
-			for _, l := range f.Layers {
-				next := slices.Clone(l.Bias)
-				for i, w := range l.Weights {
-					for o := range next {
-						next[o] += z[i] * w[o]
-					}
-				}
-
-				if l.Activation == "relu" {
-					for o := range next {
-						next[o] = math.Max(0, next[o])
-					}
-				}
-
-				z = next
-			}
-
-			for j := range 2 {
-				s := f.OutcomeStd[j]
-				mu = append(mu, z[j]*s+f.OutcomeMean[j])
-				v = append(v, (math.Log1p(math.Exp(z[2+j]))+1e-6)*s*s)
-			}
-
-			return mu, v
-		}
-
-		x := []float64{0.3, -1.2}
-		y := []float64{0.7, -0.1}
-		for _, fed := range [][]float64{nil, y} {
-			wantMu, wantV := eval(x, fed)
-
-			mu, v := m.Predict(x)
-			if fed != nil {
-				mu, v = m.PredictGiven(x, fed)
-			}
-
-			near(t, name+": mean", mu, wantMu, 1e-5)
-			near(t, name+": variance", v, wantV, 1e-5)
-		}
+		mu, v = m.PredictGiven(x, y)
+		wantMu, wantV = described.predict(x, y)
+		near(t, name+": mean of the second answer", mu, wantMu, 1e-5)
+		near(t, name+": variance of the second answer", v, wantV, 1e-5)
 	})
 }
 
