@@ -445,14 +445,19 @@ func (m *made) groups(dir string, r *Result, role string, of func(r madeRow) str
 		}
 	}
 
-	there, back := map[string]string{}, map[string]string{}
+	labelOf := map[string]string{} // by name
+	nameOf := map[string]string{}  // by label
 	for _, row := range m.rows {
-		a, b := of(row), label(row.file)
-		if b == "" || there[a] != "" && there[a] != b || back[b] != "" && back[b] != a {
+		a := of(row)
+		b := label(row.file)
+		hasOtherLabel := labelOf[a] != "" && labelOf[a] != b
+		hasOtherName := nameOf[b] != "" && nameOf[b] != a
+		if b == "" || hasOtherLabel || hasOtherName {
 			return false
 		}
 
-		there[a], back[b] = b, a
+		labelOf[a] = b
+		nameOf[b] = a
 	}
 
 	return true

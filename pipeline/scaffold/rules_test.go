@@ -47,7 +47,10 @@ func TestWordRules(t *testing.T) {
 			}
 		}
 
-		if n := len(f.stated()); n > 0 && n < len(texts) || n == 0 && c.rule != "empty" {
+		stated := len(f.stated())
+		hasSomeNumbers := stated > 0 && stated < len(texts)
+		hasOnlyTexts := stated == 0 && c.rule != "empty"
+		if hasSomeNumbers || hasOnlyTexts {
 			f.values = nil
 		}
 

@@ -345,7 +345,9 @@ func (h *header) nameScore(cells [][]byte) float64 {
 		switch {
 		case name == "":
 			score = nameEmpty
-		case isAnyNumber(cell) || isSureUnit(name) || isNoUnit(name) || timestamp.Match(cell) || serialNumber.Match(cell):
+		case isAnyNumber(cell), timestamp.Match(cell), serialNumber.Match(cell):
+			score = nameUnit
+		case isSureUnit(name), isNoUnit(name):
 			score = nameUnit
 		}
 

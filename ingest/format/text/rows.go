@@ -215,8 +215,9 @@ func (t *Reader) badCellError(line []byte, col int, cell []byte) error {
 	switch {
 	case len(cell) == 0 && t.layout.isSparse(col):
 		e.Found = "an empty cell"
-		e.Hint = fmt.Sprintf("column %s is filled in %d of the first %d rows only: log it in every row, or write the rows "+
-			"that have it into files of their own", t.layout.names[col], t.layout.filled[col], t.layout.looked)
+		e.Hint = fmt.Sprintf("column %s is filled in %d of the first %d rows only: it is read at a rate of its own if "+
+			"they are even and the rate of the rows is known, by a column of time or rate_hz; otherwise write the rows that "+
+			"have it into files of their own", t.layout.names[col], t.layout.filled[col], t.layout.looked)
 	case len(cell) == 0:
 		e.Found = "an empty cell"
 	case isWithComma:

@@ -172,6 +172,17 @@ func TestMissingCells(t *testing.T) {
 	}
 }
 
+// A rate that the configuration states makes sparse columns of a log without times readable.
+func TestSparseWithStatedRate(t *testing.T) {
+	text := "Angle (deg),Speed (m/s),Thrust (N),Torque (Nm)\n" + loggedRows(30, everyRow(2, 6, 30), everyRow(0, 1, 30), "")
+	r, err := openString(text, ingest.Options{RateHz: 12})
+	require.NoError(t, err)
+
+	values, rate := samplesOf(t, r, "Thrust")
+	assert.Equal(t, []float64{2.5, 8.5, 14.5, 20.5, 26.5}, values)
+	assert.InDelta(t, 2, rate, 1e-9, "every sixth row at 12 Hz")
+}
+
 // sparseLog is a log at 40 Hz with a speed in each row, a thrust in every sixth and a torque in every fourth row.
 func sparseLog() string {
 	var b strings.Builder
