@@ -100,3 +100,9 @@ func TestScale(t *testing.T) {
 	words := []string{"| 504 rows × 18 outcomes, six splits |", "| 2,000 rows × 50 outcomes, ten splits |"}
 	shows(t, "", words, "go", "run", "./bench/scale", "-short", "-only", "504x18,2000x50x10", program)
 }
+
+func TestGP(t *testing.T) {
+	python(t, "sklearn, numpy")
+	words := []string{"| conditions | ours, s | scikit-learn, s | ratio |", "| 30 |"}
+	shows(t, "", words, "go", "run", "./bench/gp", "-rounds", "1", "-sizes", "30")
+}
