@@ -30,7 +30,7 @@ const (
 	farConditions     = 160   // largest number of conditions with which the report searches for far runs
 	manyConditions    = 4000  // largest number of conditions of a process
 	leftOutRows       = 20000 // largest number of rows that a process of cells predicts without their groups
-	designConditions  = 2000  // largest number of conditions of which single ones are left out, by the inverse
+	designConditions  = 2000  // largest number of conditions of which single ones are left out
 	startEvaluations  = 65    // evaluations of the evidence from one start of the search
 	starts            = 3     // starts of the search for one outcome
 	manyOutcomes      = 12    // smallest number of outcomes most of which are searched from one start only
@@ -92,7 +92,7 @@ func (s size) factors() float64 {
 	n := min(s.rows, manyConditions)
 	thirds := 2.0 // steps in n³/3: one for the factor, and one to leave the groups out
 	if s.rows <= designConditions {
-		thirds = 4 // the inverse too
+		thirds = 4 // single conditions are left out too
 	}
 
 	return s.outcomes * (n*n/2*elementSeconds + thirds/3*n*n*n*stepSeconds)
