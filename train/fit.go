@@ -26,6 +26,7 @@ type ConstantInputError struct {
 	Value  float64
 }
 
+// Error returns the column, the value and the remedy.
 func (e *ConstantInputError) Error() string {
 	return fmt.Sprintf("input column %d is constant (%g) in the training rows: leave it out or train on rows where it "+
 		"varies", e.Column, e.Value)
@@ -201,9 +202,9 @@ func (t *trainer[T]) fit(
 	return history, nil
 }
 
-// pass trains for one epoch. order has the numbers of the triplets in the order of their use. swapped, if not nil,
-// says which of them exchange y1 and y2. epoch is the number of epochs before this one. CONTRIBUTING.md says why
-// products are converted.
+// pass trains for one epoch. order has the numbers of the triplets in the order of their use. If swapped is not nil, it
+// says for each number whether y1 and y2 are exchanged. epoch is the number of epochs before this one. CONTRIBUTING.md
+// says why products are converted.
 func (t *trainer[T]) pass(
 	ctx context.Context, rows []T, order []int32, swapped []bool, epoch int, cfg Config,
 ) (Epoch, error) {

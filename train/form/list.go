@@ -78,7 +78,7 @@ func (f Form) key() string {
 	var columns []string
 	for _, c := range f.Columns {
 		if c.Powers != nil {
-			c.Input = 0 // products are equal whatever they are named after
+			c.Input = 0 // products of the same inputs are equal, whichever input gives the name
 		}
 
 		columns = append(columns, fmt.Sprint(c))

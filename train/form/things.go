@@ -13,7 +13,7 @@ import (
 // see docs/research/intervals.md.
 const (
 	tipSpeed   = 5.0  // a tip speed by a diameter replaces both: rotors follow it
-	notDefault = -3.0 // any other form than that of the inputs as they are
+	notDefault = -3.0 // any form that does not take the inputs as they are
 	setAside   = -3.0 // each input that is set aside although it varied as much as a speed
 )
 
@@ -26,7 +26,7 @@ const narrowShare = 0.5
 // mostCost is the largest cost of a property. No evidence of few things overcomes it.
 const mostCost = 20.0
 
-// maxSubsets is the number of properties up to which all subsets of them are set aside.
+// maxSubsets is the largest number of properties for which there is a form for every subset to set aside.
 const maxSubsets = 4
 
 // maxProperties bounds the number of subsets that are looked at. Properties beyond it are never set aside.

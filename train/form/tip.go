@@ -7,7 +7,8 @@ import (
 )
 
 // This file adds the forms in which the product of a speed and a length replaces both: a tip speed n·ℓ of a shaft speed
-// n and a diameter ℓ, or a Reynolds number u·ℓ up to the viscosity. Levels in dB then have a slope on 10·lg of it.
+// n and a diameter ℓ, or a Reynolds number u·ℓ up to the viscosity. A level in dB may then be linear in 10·lg of the
+// product.
 
 // products adds a form for each speed and each length. If the name of a length says that it is a diameter or a radius,
 // shaft speeds are multiplied by no other length.

@@ -15,7 +15,8 @@ func Any(parts ...Holdout) Holdout {
 	return either(parts)
 }
 
-// either holds out the rows that at least one of the parts holds out.
+// either holds out the rows that at least one of the parts holds out. It implements Holdout, as the other types of this
+// package do.
 type either []Holdout
 
 func (e either) String() string { return joined(e, ", or ") }
