@@ -294,6 +294,11 @@ func (p *plan) findSweep(rd ingest.Reader, info ingest.Info) {
 			p.SweepRemedy = "Write them as a table of results in CSV, and call pipeline init again."
 			p.note("%s: its rows are settings of %s: no mean over them is taken; write them as a table of results in CSV, and "+
 				"call init again", file, base)
+		case !p.Spectra && !p.RateKnown && rests(values):
+			p.Sweep = base
+			p.SweepRemedy = "If each row is a result, read the file by table: instead of files:."
+			p.note("%s: %s has one value after the other: no mean over them is taken; if each row is a result, read the file "+
+				"by table: instead of files:", file, base)
 		case !p.Spectra && rests(values):
 			p.Sweep = base
 			p.SweepRemedy = "State the intervals in a table: conditions: with file, t0_s, t1_s and " + base + "."
