@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -187,14 +188,14 @@ func TestUsageErrors(t *testing.T) {
 		{"simulate rotor DIR --seed -1", `--seed of pipeline simulate wants a whole number, not negative, found "-1"`},
 		{"simulate toy DIR --rate-hz 5", `--rate-hz does not belong to the toy campaign`},
 	} {
-		var stdout, stderr bytes.Buffer
-		assert.Equal(t, 2, run(strings.Fields(c.line), &stdout, &stderr), "%s: exit status", c.line)
+		t.Run(c.line, func(t *testing.T) {
+			var stdout, stderr bytes.Buffer
+			assert.Equal(t, 2, run(strings.Fields(c.line), &stdout, &stderr), "exit status")
+			assert.Empty(t, stdout.String(), "standard output")
 
-		if !strings.HasPrefix(stderr.String(), "pipeline: "+c.want) || strings.Count(stderr.String(), "\n") != 1 {
-			t.Errorf("%s:\n%sexpected\npipeline: %s", c.line, stderr.String(), c.want)
-		}
-
-		assert.Empty(t, stdout.String(), "%s: on standard output", c.line)
+			assert.Regexp(t, "^pipeline: "+regexp.QuoteMeta(c.want), stderr.String())
+			assert.Equal(t, 1, strings.Count(stderr.String(), "\n"), "lines of\n%s", &stderr)
+		})
 	}
 }
 
@@ -218,38 +219,35 @@ func TestHelp(t *testing.T) {
 	require.GreaterOrEqual(t, len(lines), 4+3*6, "only %d commands", len(all))
 
 	for _, args := range lines {
-		var stdout, stderr bytes.Buffer
-		if code := run(args, &stdout, &stderr); code != 0 || stderr.Len() > 0 {
-			t.Errorf("%q: exit status %d, on standard error: %s", args, code, stderr.String())
-		}
-
-		assert.Contains(t, stdout.String(), "Example: pipeline ")
-		assert.Contains(t, stdout.String(), "Exit status: 0 success")
-		assert.Contains(t, stdout.String(), "USAGE:")
+		help := printedBy(t, args...)
+		assert.Contains(t, help, "Example: pipeline ")
+		assert.Contains(t, help, "Exit status: 0 success")
+		assert.Contains(t, help, "USAGE:")
 
 		for _, a := range args {
-			if c := find(all, a); c != nil && a != "help" && !strings.Contains(stdout.String(), "pipeline "+c.name) {
-				t.Errorf("%q shows another command's help:\n%s", args, stdout.String())
+			if c := find(all, a); c != nil && a != "help" {
+				assert.Contains(t, help, "pipeline "+c.name, "%q must show the help of the command", args)
 			}
 		}
 	}
 
 	// A document comes before the command of its name, and names that.
-	for name, want := range map[string]string{
-		"idea": "# The idea\n", "suggest": "The command of this name: pipeline suggest --help\n",
-		"tables": "triplets.arrow\n",
-	} {
-		var stdout, stderr bytes.Buffer
-		if code := run([]string{"help", name}, &stdout, &stderr); code != 0 || !strings.Contains(stdout.String(), want) {
-			t.Errorf("help %s: exit status %d, %q is missing: %s%s", name, code, want, stderr.String(), stdout.String())
-		}
-	}
+	assert.Contains(t, printedBy(t, "help", "idea"), "# The idea\n")
+	assert.Contains(t, printedBy(t, "help", "suggest"), "The command of this name: pipeline suggest --help\n")
+	assert.Contains(t, printedBy(t, "help", "tables"), "triplets.arrow\n")
+
+	assert.Regexp(t, "^doubletake pipeline ", printedBy(t, "--version"))
+}
+
+// printedBy runs the program, which must succeed and write nothing to standard error, and returns its standard output.
+func printedBy(t *testing.T, args ...string) string {
+	t.Helper()
 
 	var stdout, stderr bytes.Buffer
-	if code := run([]string{"--version"}, &stdout, &stderr); code != 0 ||
-		!strings.HasPrefix(stdout.String(), "doubletake pipeline ") {
-		t.Errorf("--version: exit status %d: %s%s", code, stdout.String(), stderr.String())
-	}
+	require.Zero(t, run(args, &stdout, &stderr), "%q: exit status", args)
+	require.Empty(t, stderr.String(), "%q: standard error", args)
+
+	return stdout.String()
 }
 
 // Whatever the words: nothing is dropped silently. Either the line is refused,

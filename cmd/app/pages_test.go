@@ -111,7 +111,7 @@ func checkContrast(t *testing.T, dir string) {
 	assert.Contains(t, one, "with a band that holds all of them with 95 %")
 	testfile.Read(t, filepath.Join(dir, "x.svg"))
 
-	var doc struct {
+	var result struct {
 		Outcomes []struct {
 			Low    float64
 			UnitsA int `json:"units_a"`
@@ -119,11 +119,14 @@ func checkContrast(t *testing.T, dir string) {
 		}
 	}
 
-	out, err := command(dir, strings.Fields(contrasted+" --json")...).Output()
+	output, err := command(dir, strings.Fields(contrasted+" --json")...).Output()
 	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(output, &result))
+	require.NotEmpty(t, result.Outcomes)
 
-	if err := json.Unmarshal(out, &doc); err != nil ||
-		doc.Outcomes[0].UnitsA != 12 || doc.Outcomes[0].Low < 0.19 || len(doc.Outcomes[0].Curves[0].Points) < 5 {
-		t.Errorf("%v, %+v", err, doc)
-	}
+	outcome := result.Outcomes[0]
+	assert.Equal(t, 12, outcome.UnitsA, "units of side A")
+	assert.GreaterOrEqual(t, outcome.Low, 0.19, "lower end of the difference")
+	require.NotEmpty(t, outcome.Curves)
+	assert.GreaterOrEqual(t, len(outcome.Curves[0].Points), 5, "points of the curve")
 }
