@@ -93,8 +93,8 @@ var imports = []struct{ of, may string }{
 	{"pipeline/stages", "pipeline/stages/... pipeline/config pipeline/engine internal/kv internal/pack " +
 		"report/content report/findings report/pairs report/pairs/repeats report/variants ingest/table ingest/... dsp dsp/... train/... " +
 		"report internal/parallel"},
-	{"pipeline/locate", "pipeline/config pipeline/engine ingest/derive report/answer/budget report/answer/predict " +
-		"report/pairs"},
+	{"pipeline/locate", "pipeline/config pipeline/engine ingest/derive ingest/fault ingest/spelling report/answer/budget " +
+		"report/answer/predict report/pairs"},
 	{"pipeline/inspect", "report/answer/predict pipeline/locate pipeline/config internal/kv ingest/table " +
 		"pipeline/stages/ingeststage ingest/... dsp train/numbers"},
 	{"pipeline/runs", "pipeline/config pipeline/engine ingest/table pipeline/stages/reportstage ingest/fault " +
@@ -105,7 +105,7 @@ var imports = []struct{ of, may string }{
 		"pipeline/stages/plan pipeline/stages/reportstage pipeline/watch ingest ingest/fault ingest/spelling report train " +
 		"train/holdout"},
 	{"pipeline/pipelinetest", "pipeline"},
-	{"cmd", "pipeline pipeline/inspect pipeline/locate pipeline/runs pipeline/scaffold report/answer/... report/pairs " +
+	{"cmd", "pipeline pipeline/config pipeline/inspect pipeline/locate pipeline/runs pipeline/scaffold report/answer/... report/pairs " +
 		"ingest ingest/fault ingest/spelling ingest/simulate ingest/units train train/numbers train/score report docs " +
 		"ingest/format train/baseline dsp"}, // of Extensions
 	{"cmd/pipeline", "cmd/app"},
