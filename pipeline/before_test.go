@@ -55,8 +55,8 @@ const simulatedRigs = `  fan:
 `
 
 // A group of the measured examples whose intervals should hold, by the grade before it is measured, does not fail when
-// it is measured, and all such groups but one hold. The grade before comes from the left-out groups alone. The simulated
-// rigs are only logged, for the table in docs/research/intervals.md.
+// it is measured, and all such groups but one hold. The grade before comes from the left-out groups alone. The
+// simulated rigs are only logged, for the table in docs/research/intervals.md.
 func TestBeforeAgainstAfter(t *testing.T) {
 	skipUnlessStudy(t)
 	dir := t.TempDir()

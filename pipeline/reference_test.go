@@ -228,7 +228,8 @@ func assertAirfoilSeeds(t *testing.T, dir string) {
 		inTraining := meanAbsCov(t, &model, trained)
 		risesHeldOut := meanAbsCov(t, &model, heldOut) / inTraining
 		risesBeyond := meanAbsCov(t, &model, beyond) / inTraining
-		t.Logf("seed %d: E|cov| over that in training: held out %.2f, beyond the angles %.1f", seed, risesHeldOut, risesBeyond)
+		t.Logf("seed %d: E|cov| over that in training: held out %.2f, beyond the angles %.1f", seed, risesHeldOut,
+			risesBeyond)
 		assert.GreaterOrEqual(t, risesHeldOut, 1.3, "seed %d: E|cov| held out over training", seed)
 		assert.GreaterOrEqual(t, risesBeyond, 5.0, "seed %d: E|cov| beyond the angles over training", seed)
 	}

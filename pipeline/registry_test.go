@@ -31,6 +31,6 @@ func TestRegisterExecutors(t *testing.T) {
 
 	const refusal = "register executor"
 	assert.ErrorContains(t, RegisterExecutors(far), refusal, "registered twice")
-	assert.ErrorContains(t, RegisterExecutors(Executor{Name: "local", Open: far.Open}), refusal, "the name of a built-in one")
+	assert.ErrorContains(t, RegisterExecutors(Executor{Name: "local", Open: far.Open}), refusal, "the name of another")
 	assert.ErrorContains(t, RegisterExecutors(Executor{Name: "near"}), refusal, "no function that opens it")
 }

@@ -181,7 +181,7 @@ func (p *editedProject) editRandomKey(experiment string) string {
 		return !strings.HasPrefix(k.Path, prefix) || p.value(k) == nil
 	})
 	key := keys[p.rng.IntN(len(keys))]
-	path := strings.Replace(strings.TrimPrefix(key.Path, prefix), "<name>", "s", 1) // the split of the projects is called s
+	path := strings.Replace(strings.TrimPrefix(key.Path, prefix), "<name>", "s", 1) // the split is called s
 
 	value := p.value(key)
 	if p.rng.IntN(5) == 0 {

@@ -277,7 +277,7 @@ func (p probe) assertBound(t *testing.T, dir string, s side) {
 	assert.False(t, p.accepts(t, dir, refused), "%g must be refused", refused)
 
 	_, first, _ := p.edges(s)
-	assert.False(t, s.isFarther(refused, first), "the table of limits refuses %g, which must not be inside %g", first, refused)
+	assert.False(t, s.isFarther(refused, first), "the table refuses %g, which must not be inside %g", first, refused)
 }
 
 // schemaAt returns the schema of a documented key.

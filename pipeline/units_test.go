@@ -63,7 +63,8 @@ func TestLevelsAndUnits(t *testing.T) {
 			soundLevel(10 * halfFullScale / 0.05), dBPa,
 		},
 		{
-			"rms voltage, of a peak of 14.1 V", ", calibration: {full_scale_v: 10, reading: rms, sensitivity_v_per_pa: 0.05}", "",
+			"rms voltage, of a peak of 14.1 V",
+			", calibration: {full_scale_v: 10, reading: rms, sensitivity_v_per_pa: 0.05}", "",
 			soundLevel(10 * math.Sqrt2 * halfFullScale / 0.05), dBPa,
 		},
 		{

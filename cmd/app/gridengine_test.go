@@ -119,7 +119,8 @@ func testNodeWithoutFolder(t *testing.T, p *clusterProject) {
 	t.Helper()
 
 	starter := filepath.Join(filepath.Dir(p.bin), "starter")
-	text := fmt.Sprintf("#!/bin/sh\nexec unshare -m sh -c 'mount -t tmpfs none \"$0\"; exec \"$@\"' \"%s\" \"$@\"\n", p.dir)
+	text := fmt.Sprintf("#!/bin/sh\nexec unshare -m sh -c 'mount -t tmpfs none \"$0\"; exec \"$@\"' \"%s\" \"$@\"\n",
+		p.dir)
 	require.NoError(t, os.WriteFile(starter, []byte(text), 0o755))
 
 	p.runTool(t, "qconf", "-mattr", "queue", "starter_method", starter, "all.q")

@@ -85,16 +85,17 @@ var imports = []struct{ of, may string }{
 	{"pipeline/engine/job", ""},
 	{"pipeline/engine/command", "internal/kv pipeline/engine pipeline/engine/job"},
 	// The configuration reads the settings of the packages that use them.
-	{"pipeline/config", "internal/kv pipeline/engine/job ingest ingest/campaign ingest/setting ingest/sidecar ingest/fault " +
-		"ingest/condition ingest/spelling ingest/simulate ingest/format dsp train train/baseline train/experiment " +
-		"train/form train/holdout train/honest"},
+	{"pipeline/config", "internal/kv pipeline/engine/job ingest ingest/campaign ingest/setting ingest/sidecar " +
+		"ingest/fault ingest/condition ingest/spelling ingest/simulate ingest/format dsp train train/baseline " +
+		"train/experiment train/form train/holdout train/honest"},
 	{"pipeline/watch", "pipeline/engine"},
 	{"pipeline/scaffold", "pipeline/config ingest/..."},
 	{"pipeline/stages", "pipeline/stages/... pipeline/config pipeline/engine internal/kv internal/pack " +
-		"report/content report/findings report/pairs report/pairs/repeats report/variants ingest/table ingest/... dsp dsp/... train/... " +
+		"report/content report/findings report/pairs report/pairs/repeats report/variants ingest/table ingest/... dsp " +
+		"dsp/... train/... " +
 		"report internal/parallel"},
-	{"pipeline/locate", "pipeline/config pipeline/engine ingest/derive ingest/fault ingest/spelling report/answer/budget " +
-		"report/answer/predict report/pairs"},
+	{"pipeline/locate", "pipeline/config pipeline/engine ingest/derive ingest/fault ingest/spelling " +
+		"report/answer/budget report/answer/predict report/pairs"},
 	{"pipeline/inspect", "report/answer/predict pipeline/locate pipeline/config internal/kv ingest/table " +
 		"pipeline/stages/ingeststage ingest/... dsp train/numbers"},
 	{"pipeline/runs", "pipeline/config pipeline/engine ingest/table pipeline/stages/reportstage ingest/fault " +
@@ -105,7 +106,8 @@ var imports = []struct{ of, may string }{
 		"pipeline/stages/plan pipeline/stages/reportstage pipeline/watch ingest ingest/fault ingest/spelling report train " +
 		"train/holdout"},
 	{"pipeline/pipelinetest", "pipeline"},
-	{"cmd", "pipeline pipeline/config pipeline/inspect pipeline/locate pipeline/runs pipeline/scaffold report/answer/... report/pairs " +
+	{"cmd", "pipeline pipeline/config pipeline/inspect pipeline/locate pipeline/runs pipeline/scaffold " +
+		"report/answer/... report/pairs " +
 		"ingest ingest/fault ingest/spelling ingest/simulate ingest/units train train/numbers train/score report docs " +
 		"ingest/format train/baseline dsp"}, // of Extensions
 	{"cmd/pipeline", "cmd/app"},

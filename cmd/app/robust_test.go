@@ -238,8 +238,8 @@ func (d loopDisk) cutPower(t *testing.T) {
 }
 
 // A power cut leaves nothing to repair: if the power is cut a moment after a run was killed on an ext4 file system, the
-// next run finishes and gives the bytes of an undisturbed run. `-cuts 200` is the long form. Package engine tests orders
-// of writing that ext4 never takes.
+// next run finishes and gives the bytes of an undisturbed run. `-cuts 200` is the long form. Package engine tests
+// orders of writing that ext4 never takes.
 func TestPowerCut(t *testing.T) {
 	longtest.Skip(t, "runs a campaign on a disk of its own")
 

@@ -191,7 +191,8 @@ func TestSlurm(t *testing.T) {
 	t.Run("cancelled", cluster.testCancelled)
 	t.Run("controller away", cluster.testControllerAway)
 	t.Run("nodes full", func(t *testing.T) {
-		cluster.runTool(t, "sbatch", "--job-name=other", "--array=1-2", "--exclusive", "--output=/dev/null", "--wrap=sleep 600")
+		cluster.runTool(t, "sbatch", "--job-name=other", "--array=1-2", "--exclusive", "--output=/dev/null",
+			"--wrap=sleep 600")
 		cluster.testNoPlace(t, `says:\n *\d+\S* PENDING (Resources|Priority)`, func(t *testing.T) {
 			cluster.runTool(t, "scancel", "--name=other")
 		})
@@ -308,8 +309,8 @@ func (c *slurmCluster) testSweep(t *testing.T) {
 	assert.Equal(t, results, objects("there"), "results on the cluster")
 }
 
-// testMixedKernels runs on nodes with other numeric kernels, which the environment of the jobs chooses. The nodes refuse
-// their tasks, and the message names the key that mends it.
+// testMixedKernels runs on nodes with other numeric kernels, which the environment of the jobs chooses. The nodes
+// refuse their tasks, and the message names the key that mends it.
 func (c *slurmCluster) testMixedKernels(t *testing.T) {
 	if out, _ := exec.Command(c.bin, "version", "--json").Output(); strings.Contains(string(out), `"portable"`) {
 		t.Skip("this machine has the portable kernels alone")

@@ -98,8 +98,8 @@ func program(t *testing.T) string {
 	return path
 }
 
-// columnContent is a column of a table as testdata/test_doubletake.py expects to read it. Numbers are text, so that JSON
-// does not change them, and missing numbers are null.
+// columnContent is a column of a table as testdata/test_doubletake.py expects to read it. Numbers are text, so that
+// JSON does not change them, and missing numbers are null.
 type columnContent struct {
 	Name        string `json:"name"`
 	Unit        string `json:"unit"`
@@ -266,9 +266,9 @@ func TestJudgeNotebook(t *testing.T) {
 		"propeller=8  calibrated  error 0.")
 }
 
-// testNotebook runs a notebook of docs in a folder of its own, beside the data of the propeller stand. The notebook must
-// print the same as its committed form shows, apart from digits, which depend on the kernels and the clock. Its outputs
-// must contain the wanted texts.
+// testNotebook runs a notebook of docs in a folder of its own, beside the data of the propeller stand. The notebook
+// must print the same as its committed form shows, apart from digits, which depend on the kernels and the clock. Its
+// outputs must contain the wanted texts.
 func testNotebook(t *testing.T, name string, wanted ...string) {
 	t.Helper()
 
