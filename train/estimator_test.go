@@ -53,9 +53,9 @@ func fitWaves(t *testing.T, out int, couples bool) *Model {
 	return m
 }
 
-// C and δ are right. Expected values: monteCarlo, with four of its standard errors. With one outcome C is exact, and with
-// three and five the cubature may be off by 1 % of σ² (docs/method.md#how-c-is-integrated). The paper's raw estimate tends
-// to C + μδ.
+// C and δ are right. Expected values: monteCarlo, with four of its standard errors. With one outcome C is exact, and
+// with three and five the cubature may be off by 1 % of σ² (docs/method.md#how-c-is-integrated). The paper's raw
+// estimate tends to C + μδ.
 func TestCovarianceAgainstMonteCarlo(t *testing.T) {
 	draws := longtest.Count(100_000, 200_000)
 	if longtest.IsStudy() {

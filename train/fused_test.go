@@ -14,9 +14,9 @@ import (
 	"doubletake/internal/longtest"
 )
 
-// "kernels: portable" gives the same bytes on any machine. So the compiler must not fuse a product and a sum anywhere in
-// train or below, on an architecture where it may. The test reads the compiled code for arm64, and expects none of the
-// instructions FMADD, FMSUB, FNMADD and FNMSUB. Only fusedPortable has them, because it calls math.FMA.
+// "kernels: portable" gives the same bytes on any machine. So the compiler must not fuse a product and a sum anywhere
+// in train or below, on an architecture where it may. The test reads the compiled code for arm64, and expects none of
+// the instructions FMADD, FMSUB, FNMADD and FNMSUB. Only fusedPortable has them, because it calls math.FMA.
 func TestNothingFused(t *testing.T) {
 	longtest.Skip(t, "compiles the package for arm64")
 

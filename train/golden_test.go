@@ -19,8 +19,8 @@ import (
 	"doubletake/train/triplets"
 )
 
-// golden has figures of testdata by their names: numbers, and arrays of any depth. They come from torch (autograd, Adam,
-// AdamW) and numpy in float64; see testdata/README.md.
+// golden has figures of testdata by their names: numbers, and arrays of any depth. They come from torch (autograd,
+// Adam, AdamW) and numpy in float64; see testdata/README.md.
 type golden map[string]any
 
 // loadGolden reads the figures of testdata/name.json.
@@ -361,8 +361,8 @@ func goldenModel(t testing.TB, g golden, in, d, h int, kernels string) *Model {
 	return m
 }
 
-// The integration over pieces is exact for one outcome. Expected values: cov_1d.json, a trapezoid rule with 200 001 nodes
-// on ±9σ in float64, and for κ kappaTrapezoid.
+// The integration over pieces is exact for one outcome. Expected values: cov_1d.json, a trapezoid rule with 200 001
+// nodes on ±9σ in float64, and for κ kappaTrapezoid.
 func TestGoldenCov1D(t *testing.T) {
 	g := loadGolden(t, "cov_1d")
 	l := newLayout(1, 1, 0, []int{64, 64})

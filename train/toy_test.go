@@ -236,8 +236,8 @@ func checkAll(t *testing.T, what string, figures map[string][]float64, bars map[
 
 const toySeeds = 10
 
-// trainToys trains the toy with ten seeds, of the data and of the weights. It returns the values of each figure, one per
-// seed.
+// trainToys trains the toy with ten seeds, of the data and of the weights. It returns the values of each figure, one
+// per seed.
 func trainToys(t *testing.T, gamma, dropout float64, couples bool) map[string][]float64 {
 	t.Helper()
 

@@ -331,8 +331,8 @@ func mustFit(t testing.TB, data triplets.Set, cfg Config) *Model {
 	return m
 }
 
-// Two trainings with the same data, settings and kernels give the same weights, and another seed gives others. The model
-// names the kernels.
+// Two trainings with the same data, settings and kernels give the same weights, and another seed gives others. The
+// model names the kernels.
 func TestFitDeterministic(t *testing.T) {
 	data := shapeData(101, 3, 5)
 	for _, name := range kernel.Names() {
@@ -417,8 +417,8 @@ func exactData(n, in, out int) triplets.Set {
 	return d
 }
 
-// A network learns y = sin(x0) + sin(x1) with noise of the deviation 0.3: the error of its mean is well below the noise,
-// and its variance is near 0.09.
+// A network learns y = sin(x0) + sin(x1) with noise of the deviation 0.3: the error of its mean is well below the
+// noise, and its variance is near 0.09.
 func TestFitLearns(t *testing.T) {
 	data := shapeData(2000, 2, 1)
 	for _, fb := range []string{DropWeights, Constant, Flag} {

@@ -13,8 +13,8 @@ import (
 	"doubletake/train/triplets"
 )
 
-// A triplet of weight 3 counts as three triplets, in the loss and the gradient of every variant. Expected values: a batch
-// in which the triplet occurs three times.
+// A triplet of weight 3 counts as three triplets, in the loss and the gradient of every variant. Expected values: a
+// batch in which the triplet occurs three times.
 func TestGradientWeights(t *testing.T) {
 	data := shapeData(gradientRows, gradientInputs, gradientOutcomes)
 
@@ -85,8 +85,8 @@ func gradientOf(data triplets.Set, cfg Config, b batch) (*trainer[float64], floa
 	return tr, tr.gradient(rows, b.rows, b.swapped)
 }
 
-// repeatedRuns returns the runs of 12 conditions, two to six each, as triplets of a run with itself, and all pairs of the
-// runs of a condition. The r(r−1)/2 pairs of r runs have the weight 1/(r−1) each, so that every run counts once.
+// repeatedRuns returns the runs of 12 conditions, two to six each, as triplets of a run with itself, and all pairs of
+// the runs of a condition. The r(r−1)/2 pairs of r runs have the weight 1/(r−1) each, so that every run counts once.
 func repeatedRuns() (runs, pairs triplets.Set) {
 	rng := rand.New(rand.NewPCG(2, 5))
 	for c := range 12 {

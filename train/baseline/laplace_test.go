@@ -122,9 +122,9 @@ func TestBestLambda(t *testing.T) {
 	assert.Equal(t, 1e4, BestLambda(0, 1, sharp.logDet), "weights of zero")
 }
 
-// Three repeats of each condition give three pairs. Their weight is one half, because each run is in two of them, so that
-// the posterior counts three measurements. Expected: the posterior of one pair per condition with the weight 3/2, for the
-// same network.
+// Three repeats of each condition give three pairs. Their weight is one half, because each run is in two of them, so
+// that the posterior counts three measurements. Expected: the posterior of one pair per condition with the weight 3/2,
+// for the same network.
 func TestLaplaceCountsRepeats(t *testing.T) {
 	once := toy(40, 3)
 	c := settings().Config

@@ -133,8 +133,8 @@ func TestHeldOfUnknownCondition(t *testing.T) {
 	}
 }
 
-// Holds reports whether a holdout can hold out rows with a value of a condition. A rule about another condition can, for
-// any value.
+// Holds reports whether a holdout can hold out rows with a value of a condition. A rule about another condition can,
+// for any value.
 func TestHolds(t *testing.T) {
 	assert.False(t, Nothing.Holds("rpm", 3000))
 	assert.False(t, Values("blades", 3).Holds("blades", 2))
@@ -231,8 +231,8 @@ func TestReach(t *testing.T) {
 	assert.Empty(t, got, "if nothing is held out")
 }
 
-// If a condition has none of the values that a rule holds out, Choices returns the values that it has, or their range if
-// they are many.
+// If a condition has none of the values that a rule holds out, Choices returns the values that it has, or their range
+// if they are many.
 func TestChoices(t *testing.T) {
 	for hold, want := range map[string]string{
 		"blades=7":        "; blades is one of 2, 3, 4",
@@ -252,8 +252,8 @@ func TestChoices(t *testing.T) {
 	assert.Equal(t, "; x lies in 0 … 1200", Choices(Values("x", 7), many))
 }
 
-// Each returns a split for each block of neighbouring values, as many blocks as are asked for. With 0 blocks it returns a
-// split for each value.
+// Each returns a split for each block of neighbouring values, as many blocks as are asked for. With 0 blocks it returns
+// a split for each value.
 func TestEach(t *testing.T) {
 	for _, c := range []struct {
 		values []float64
@@ -298,9 +298,9 @@ func TestListed(t *testing.T) {
 	assert.Equal(t, strings.Repeat("x, ", 11)+"x and 2 more", Listed(slices.Repeat([]string{"x"}, 14)))
 }
 
-// Names and characters that Windows refuses for files are replaced, and so is a first dot, which would hide the folder. A
-// name that was replaced once does not change again. Expected values: "Naming Files, Paths, and Namespaces" of Windows'
-// documentation.
+// Names and characters that Windows refuses for files are replaced, and so is a first dot, which would hide the folder.
+// A name that was replaced once does not change again. Expected values: "Naming Files, Paths, and Namespaces" of
+// Windows' documentation.
 func TestFolder(t *testing.T) {
 	for name, want := range map[string]string{
 		"rpm=3000..5000": "rpm=3000..5000", "größe 3 %": "größe 3 %", "v1.2": "v1.2", "console": "console", "com": "com",
@@ -313,8 +313,8 @@ func TestFolder(t *testing.T) {
 	}
 }
 
-// For every text that Parse accepts, the conditions with labels are among the conditions of the holdout. A holdout by the
-// labels of one condition is parsed from its own words again.
+// For every text that Parse accepts, the conditions with labels are among the conditions of the holdout. A holdout by
+// the labels of one condition is parsed from its own words again.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{
 		"blades=2,3; rpm=3000:5000", "propeller = APC-8x6, Gemfan 5x4", "rig=a:b&x=-1e9", "random=0.5", "x=nan", "=;=,",

@@ -439,7 +439,8 @@ func TestLossGrad(t *testing.T) {
 			l := newLossCase(r, n)
 			wantMu := make([]float64, n)
 			wantRaw := make([]float64, n)
-			want := reference.LossGrad(wantMu, wantRaw, wide(l.mu), wide(l.raw), wide(l.t1), wide(l.t2), wide(l.c), float64(beta))
+			want := reference.LossGrad(wantMu, wantRaw, wide(l.mu), wide(l.raw), wide(l.t1), wide(l.t2), wide(l.c),
+				float64(beta))
 
 			gmu := make([]float32, n)
 			graw := make([]float32, n)

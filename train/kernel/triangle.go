@@ -107,7 +107,7 @@ var dots = sync.Pool{New: func() any { return new(dotSums) }}
 // is at most dotColumns. The rows have k numbers, a multiple of dotParts. A dot product is added in dotParts sums, as
 // gonum does: sum p has the terms whose index is p modulo dotParts.
 func SubtractDots(m, n, k int, a, b, c View) {
-	need(c.Col == 1 && n <= dotColumns && k%dotParts == 0, "the columns of c are not adjacent, or a size does not fit the sums")
+	need(c.Col == 1 && n <= dotColumns && k%dotParts == 0, "the columns of c are not adjacent, or a size does not fit")
 
 	room := dots.Get().(*dotSums)
 	defer dots.Put(room)

@@ -118,9 +118,9 @@ func measuredScatter(t *testing.T) (float64, int) {
 	return sd, len(v)
 }
 
-// simulatedGroup simulates a group of runs with the true mean 0. The model errs by a deviation that the group shares (the
-// share rho of the variance), and by a deviation of each run (0.05 of the rest). What is left is noise. Over many groups
-// the variance of a value about the prediction is 1.
+// simulatedGroup simulates a group of runs with the true mean 0. The model errs by a deviation that the group shares
+// (the share rho of the variance), and by a deviation of each run (0.05 of the rest). What is left is noise. Over many
+// groups the variance of a value about the prediction is 1.
 func simulatedGroup(rng *rand.Rand, runs int, rho float64) Set {
 	const pairs = 13
 	n := runs * pairs
@@ -215,11 +215,12 @@ func (g *gradeCounts) row() string {
 	return fmt.Sprintf("| %g | %s |", g.narrow, strings.Join(cells, " | "))
 }
 
-// Grades of simulated campaigns with known truth are right, for intervals that are right, too narrow by 1.5, 2 and 4, and
-// too wide by 2. A campaign has 5 to 12 groups of 2 to 40 runs. Pooled over the groups, at most 5 % of the intervals that
-// are too narrow by 2 are called right (wide or not), and at most 5 % of the right ones are said to fail. The values of a
-// group share a deviation: with its share 0.95 of the variance, the shares inside 68 % intervals scatter between groups
-// as on the measured sets. With 0.4 and 0.8 they scatter less. The table of docs/research/intervals.md is for 0.95.
+// Grades of simulated campaigns with known truth are right, for intervals that are right, too narrow by 1.5, 2 and 4,
+// and too wide by 2. A campaign has 5 to 12 groups of 2 to 40 runs. Pooled over the groups, at most 5 % of the
+// intervals that are too narrow by 2 are called right (wide or not), and at most 5 % of the right ones are said to
+// fail. The values of a group share a deviation: with its share 0.95 of the variance, the shares inside 68 % intervals
+// scatter between groups as on the measured sets. With 0.4 and 0.8 they scatter less. The table of
+// docs/research/intervals.md is for 0.95.
 func TestGradesOfSimulatedCampaigns(t *testing.T) {
 	isStudy := longtest.IsStudy()
 	campaigns := 100

@@ -44,9 +44,9 @@ func campaignPairs(seed uint64, sameRun bool) (s Set, trueSquare, runVar float64
 }
 
 // On repeat-run pairs, e is the squared error of the model's mean. On same-run pairs, e is too large by the variance
-// from run to run (docs/method.md#from-raw-measurements-to-triplets). Expected values: the simulated truth. e of the first
-// campaign is within three of its standard errors, and the mean over 40 campaigns within three standard errors of the
-// mean.
+// from run to run (docs/method.md#from-raw-measurements-to-triplets). Expected values: the simulated truth. e of the
+// first campaign is within three of its standard errors, and the mean over 40 campaigns within three standard errors of
+// the mean.
 func TestMeasuredErrorAgainstTruth(t *testing.T) {
 	for _, sameRun := range []bool{false, true} {
 		const repeats = 40

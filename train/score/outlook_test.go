@@ -10,8 +10,8 @@ import (
 
 // The expected numbers are closed forms. If all of n values are inside, the lower bound of Clopper and Pearson is
 // 0.05^(1/n), which exceeds 0.8 from n = 14 on. If all values of m further units are inside, the share of u units is
-// (u·p + m)/(u + m), which reaches the limit l for m ≥ u(l − p)/(1 − l). The upper bound of 85 % of 8n values falls below
-// 0.9 from n = 16 on, by scipy: beta.ppf(.95, .85·8n + 1, .15·8n).
+// (u·p + m)/(u + m), which reaches the limit l for m ≥ u(l − p)/(1 − l). The upper bound of 85 % of 8n values falls
+// below 0.9 from n = 16 on, by scipy: beta.ppf(.95, .85·8n + 1, .15·8n).
 func TestOutlook(t *testing.T) {
 	nan := math.NaN()
 	fewest := func(units int, limit, share float64) int {

@@ -12,8 +12,8 @@ import (
 	"doubletake/train/triplets"
 )
 
-// addPairs appends all pairs of the runs y of one condition to a set of one outcome. The r(r−1)/2 pairs of r runs have the
-// weight 1/(r−1) each, so that every run counts once.
+// addPairs appends all pairs of the runs y of one condition to a set of one outcome. The r(r−1)/2 pairs of r runs have
+// the weight 1/(r−1) each, so that every run counts once.
 func addPairs(s *triplets.Set, condition int, y []float64) {
 	for i := range y {
 		for k := i + 1; k < len(y); k++ {
@@ -38,8 +38,8 @@ func addDisjointPairs(s *triplets.Set, condition int, y []float64) {
 }
 
 // All pairs of the repeats of a condition, weighted and clustered by condition, measure e without a bias. The standard
-// error is right within 10 %. e scatters less than with disjoint pairs if a condition has more than two repeats. Expected
-// values: simulated campaigns with two to six repeats, in which the mean is off by 0 or 1, so that e is ½.
+// error is right within 10 %. e scatters less than with disjoint pairs if a condition has more than two repeats.
+// Expected values: simulated campaigns with two to six repeats, in which the mean is off by 0 or 1, so that e is ½.
 func TestAllPairsOfRepeats(t *testing.T) {
 	const conditions, campaigns, sigma, truth = 60, 1000, 1.0, 0.5
 
@@ -96,8 +96,8 @@ func errorOfZero(s triplets.Set) (e, se float64) {
 	return numbers.find("e").Value, numbers.find("e_se").Value
 }
 
-// noisyCampaign simulates conditions with two runs of little noise and with six of much noise, and a model that predicts
-// 0.9 of the true mean.
+// noisyCampaign simulates conditions with two runs of little noise and with six of much noise, and a model that
+// predicts 0.9 of the true mean.
 type noisyCampaign struct {
 	pairs        Set
 	runs, runsMu []float64 // outcome of each run, and the prediction for it
@@ -147,8 +147,9 @@ func TestWeightedR2(t *testing.T) {
 	}
 }
 
-// The noise in the ceiling of weighted pairs is on average the noise of the runs, because every run counts once. Without
-// weights it is off by many standard errors: the conditions with more runs are noisier. Expected value: the simulation.
+// The noise in the ceiling of weighted pairs is on average the noise of the runs, because every run counts once.
+// Without weights it is off by many standard errors: the conditions with more runs are noisier. Expected value: the
+// simulation.
 func TestWeightedCeiling(t *testing.T) {
 	const campaigns = 400
 	rng := rand.New(rand.NewPCG(15, 6))

@@ -13,8 +13,8 @@ import (
 )
 
 // The rows of repeats form a ring: the first rows of all occasions, then their second rows, and so on. The partner of a
-// row is the next row of the ring on another occasion and of another run; otherwise the next of another run; otherwise the
-// row itself. Expected values: this rule, written out, with repeats, occasions and runs that are drawn at random.
+// row is the next row of the ring on another occasion and of another run; otherwise the next of another run; otherwise
+// the row itself. Expected values: this rule, written out, with repeats, occasions and runs that are drawn at random.
 func TestPartners(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 500 {
@@ -72,10 +72,10 @@ func TestPartnersByHand(t *testing.T) {
 	assert.Equal(t, []int{3, 3, 3, 1, 5, 4, 6}, partners([]int{0, 0, 0, 0, 1, 1, 2}, day, day))
 }
 
-// The variances between days and within days are found. Expected values: the simulated variances, 0.36 between days, 0.09
-// of each value and, with two runs a day, 0.16 of each run. The tolerance is three standard errors. The standard error of
-// a variance with ν degrees of freedom is the share √(2/ν) of it. The variance between days has the standard error
-// 2·0.6·√(variance of a day's mean/60).
+// The variances between days and within days are found. Expected values: the simulated variances, 0.36 between days,
+// 0.09 of each value and, with two runs a day, 0.16 of each run. The tolerance is three standard errors. The standard
+// error of a variance with ν degrees of freedom is the share √(2/ν) of it. The variance between days has the standard
+// error 2·0.6·√(variance of a day's mean/60).
 func TestOccasions(t *testing.T) {
 	for _, runs := range []int{1, 2} {
 		rng := rand.New(rand.NewPCG(6, 1))
@@ -131,8 +131,8 @@ func TestOccasions(t *testing.T) {
 }
 
 // Selected rows have no second outcome of a row that is not selected, and rows of different parts are not partners. If
-// the outcomes of the first day are 1e6, nothing that is selected from the other days changes. Expected values are written
-// by hand.
+// the outcomes of the first day are 1e6, nothing that is selected from the other days changes. Expected values are
+// written by hand.
 func TestSelectAcross(t *testing.T) {
 	withMonday := func(monday float64) Set {
 		s := New(make([]Quantity, 1), make([]Quantity, 1), []float64{1, 1, 1, 2, 2}, []float64{monday, 11, 12, monday, 21},

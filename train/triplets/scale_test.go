@@ -39,8 +39,8 @@ func TestScaleCheck(t *testing.T) {
 	}
 }
 
-// Levels, shifts and variances change to the units of the outcomes, each in its way, and back. Expected by hand, for one
-// column with the mean 10 and the deviation 2.
+// Levels, shifts and variances change to the units of the outcomes, each in its way, and back. Expected by hand, for
+// one column with the mean 10 and the deviation 2.
 func TestAnswersScale(t *testing.T) {
 	s := Scale{[]float64{10}, []float64{2}}
 	a := Answers{

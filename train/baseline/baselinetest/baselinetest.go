@@ -1,5 +1,5 @@
-// Package baselinetest tests that a method keeps the contract of baseline.Method: the methods of this module, and methods
-// of other programs. It tests with one and two inputs and outcomes, and with a few dozen pairs.
+// Package baselinetest tests that a method keeps the contract of baseline.Method: the methods of this module, and
+// methods of other programs. It tests with one and two inputs and outcomes, and with a few dozen pairs.
 package baselinetest
 
 import (
@@ -191,8 +191,8 @@ func rowsOnly(t *testing.T, m baseline.Info, data triplets.Set, x []float64) {
 }
 
 // units tests that other units of inputs and outcomes change only the unit of the prediction. This is exact, because a
-// factor that is a power of two rounds nothing. Other origins change only the mean, up to the rounding of sums, which the
-// training and the search for hyperparameters magnify. r is the prediction at x in the original units.
+// factor that is a power of two rounds nothing. Other origins change only the mean, up to the rounding of sums, which
+// the training and the search for hyperparameters magnify. r is the prediction at x in the original units.
 func units(t *testing.T, m baseline.Info, data triplets.Set, x []float64, r *baseline.Prediction) {
 	for _, c := range []struct {
 		inFactor, inOrigin, outFactor, outOrigin float64 // factors and origins of inputs and outcomes

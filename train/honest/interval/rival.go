@@ -101,9 +101,9 @@ func (c *Calibration) compared(method string, a Against) string {
 	return fmt.Sprintf("%s does %s on the left-out groups of %s", rivalNames[method], how, c.Condition)
 }
 
-// LeftOutRatio returns the error of a rival over the model's error on the left-out groups, for the outcome with the given
-// index. Errors are roots of the mean of e. LeftOutRatio returns NaN if the rival was not compared, and +Inf if the
-// model's error is below the noise of the pairs.
+// LeftOutRatio returns the error of a rival over the model's error on the left-out groups, for the outcome with the
+// given index. Errors are roots of the mean of e. LeftOutRatio returns NaN if the rival was not compared, and +Inf if
+// the model's error is below the noise of the pairs.
 func (c *Calibration) LeftOutRatio(method string, outcome int) float64 {
 	for _, rival := range c.Rivals {
 		if rival.Method == method && rival.EBy != nil {

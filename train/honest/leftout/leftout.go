@@ -67,8 +67,8 @@ type columns struct {
 	residual, noise, claim, distance []float64
 }
 
-// readColumns returns the columns of a table. It returns an error if a column is absent or has values that Table does not
-// write.
+// readColumns returns the columns of a table. It returns an error if a column is absent or has values that Table does
+// not write.
 func readColumns(t *table.Table) (*columns, error) {
 	group := t.Column("group")
 	condition := t.Column("condition")
@@ -103,7 +103,8 @@ func readColumns(t *table.Table) (*columns, error) {
 	return c, nil
 }
 
-// outcomes returns the number of outcomes: the second condition begins where the name of the first outcome occurs again.
+// outcomes returns the number of outcomes: the second condition begins where the name of the first outcome occurs
+// again.
 func (c *columns) outcomes() int {
 	n := len(c.outcome)
 	outcomes := min(n, 1)

@@ -117,8 +117,8 @@ func coverage(left []Group, p Prior, sd, noise float64) float64 {
 	return 1 - 2*distuv.UnitNormal.CDF(-law.Half(0.95)/sd)
 }
 
-// The groups of the simulated campaigns scatter by as much as τ = 1.5. Expected: 95 % intervals cover at least 90 % with
-// the learned prior, and at least 93 % with the wide one, which covers more.
+// The groups of the simulated campaigns scatter by as much as τ = 1.5. Expected: 95 % intervals cover at least 90 %
+// with the learned prior, and at least 93 % with the wide one, which covers more.
 func TestLearnPriorOfScatteredGroups(t *testing.T) {
 	longtest.SkipUnlessStudy(t)
 
