@@ -17,6 +17,7 @@ var imports = []struct{ of, may string }{
 	{"dsp/background", "dsp dsp/calibration ingest ingest/..."},
 	{"dsp/balance", "dsp ingest ingest/..."},
 	{"dsp/calibration", "dsp ingest ingest/..."},
+	{"dsp/pairtable", "dsp ingest ingest/derive ingest/fault ingest/table ingest/units"},
 	{"dsp/kernel", ""},
 	{"ingest", "ingest/..."},
 	{"ingest/fault", ""},

@@ -142,8 +142,8 @@ func TestFileOfMicrophones(t *testing.T) {
 	notes := &FileNotes{}
 	require.NoError(t, f.file(context.Background(), res, b.Files[0].File.Open, notes))
 
-	require.Equal(t, 2, f.triplets.Rows(), "triplets")
-	require.Equal(t, 4, f.spectra.Rows(), "spectra")
+	require.Equal(t, 2, f.Triplets.Rows(), "triplets")
+	require.Equal(t, 4, f.Spectra.Rows(), "spectra")
 	require.Len(t, notes.Notes, 1, "runs")
 	assert.Equal(t, 8, notes.Notes[0].Levels, "two levels of two halves of two microphones")
 
@@ -151,13 +151,13 @@ func TestFileOfMicrophones(t *testing.T) {
 		"bpf1_db_1": 10 * math.Log10(0.02/4e-10),
 		"bpf2_db_2": 10 * math.Log10(0.0002/4e-10),
 	} {
-		levels, err := f.triplets.Floats(name)
+		levels, err := f.Triplets.Floats(name)
 		require.NoError(t, err)
 		assert.InDelta(t, want, levels[1], 0.1, "%s of the second microphone", name)
 	}
 
 	var names []string
-	for _, c := range f.triplets.Columns {
+	for _, c := range f.Triplets.Columns {
 		if strings.HasPrefix(c.Name, "bpf1") {
 			names = append(names, strings.TrimPrefix(c.Name, "bpf1_db_"))
 		}
@@ -166,13 +166,13 @@ func TestFileOfMicrophones(t *testing.T) {
 	assert.Equal(t, "1 2 rho_db_1 rho_db_2 sd_1 sd_2 hz_1 hz_2 bound_1 bound_2 emergent", strings.Join(names, " "),
 		"columns")
 
-	first := f.triplets.Column("bpf1_db_1")
+	first := f.Triplets.Column("bpf1_db_1")
 	assert.Equal(t, "dB re 20 µPa", first.Unit)
 	assert.True(t, strings.HasSuffix(first.Description, ", first half"), "%q", first.Description)
 
-	assert.Equal(t, []string{"bpf1_db", "bpf2_db"}, pairs.Outcomes(f.triplets), "outcomes")
+	assert.Equal(t, []string{"bpf1_db", "bpf2_db"}, pairs.Outcomes(f.Triplets), "outcomes")
 
-	power := f.spectra.Column("power")
+	power := f.Spectra.Column("power")
 	assert.Equal(t, "Pa²", power.Unit)
 	assert.Len(t, power.Lists[3], 251, "bins")
 
@@ -191,7 +191,7 @@ func TestFileOfMicrophones(t *testing.T) {
 
 	require.NoError(t, again.file(context.Background(), res, b.Files[0].File.Open, &FileNotes{}))
 
-	assert.Equal(t, f.triplets.Column("bpf2_db_1").Floats, again.triplets.Column("bpf2_db_1").Floats,
+	assert.Equal(t, f.Triplets.Column("bpf2_db_1").Floats, again.Triplets.Column("bpf2_db_1").Floats,
 		"levels from spectra in memory")
 
 	again.reading.Free()
@@ -239,14 +239,6 @@ func TestRunNote(t *testing.T) {
 	single.add(&dsp.Pairs{Flags: []dsp.Flag{{Channel: 0, Text: "one"}}}, []string{"channel a"})
 
 	assert.Equal(t, "one", single.Flags[0].Text)
-}
-
-// All runs of a file have the outcomes of the first one.
-func TestCheckOutcomes(t *testing.T) {
-	f := newFileTables(nil)
-	require.NoError(t, f.checkOutcomes(&dsp.Pairs{Outcomes: []dsp.Outcome{{Name: "a"}, {Name: "b"}}}))
-	assert.ErrorContains(t, f.checkOutcomes(&dsp.Pairs{Outcomes: []dsp.Outcome{{Name: "a"}}}),
-		"expected the outcomes of the file's other runs, a, b, found a")
 }
 
 // The condition that the analysis finds is 60 times the mean of the halves' speeds, which are in revolutions per

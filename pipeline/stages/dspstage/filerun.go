@@ -23,12 +23,12 @@ func (r fileRun) run(ctx context.Context, job *engine.Job) error {
 		return err
 	}
 
-	if err := plan.WriteTable(job, tripletsArrow, tables.triplets); err != nil {
+	if err := plan.WriteTable(job, tripletsArrow, tables.Triplets); err != nil {
 		return err
 	}
 
 	if r.spectra {
-		if err := plan.WriteTable(job, spectraArrow, tables.spectra); err != nil {
+		if err := plan.WriteTable(job, spectraArrow, tables.Spectra); err != nil {
 			return err
 		}
 	}

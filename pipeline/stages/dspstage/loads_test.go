@@ -205,8 +205,8 @@ func TestFileOfBalance(t *testing.T) {
 	f.loads = loadsOf(b.Source, &b.Files[0])
 	require.NoError(t, f.file(context.Background(), res, b.Files[0].File.Open, &FileNotes{}))
 
-	require.Equal(t, 1, f.triplets.Rows())
-	assert.InDelta(t, 0.5/3, f.triplets.Column("cl_1").Floats[0], 1e-12)
-	assert.InDelta(t, 5.5/3, f.triplets.Column("cl_2").Floats[0], 1e-12)
-	assert.Equal(t, "second outcome, independent of the first given the run", f.triplets.Column("cl_2").Description)
+	require.Equal(t, 1, f.Triplets.Rows())
+	assert.InDelta(t, 0.5/3, f.Triplets.Column("cl_1").Floats[0], 1e-12)
+	assert.InDelta(t, 5.5/3, f.Triplets.Column("cl_2").Floats[0], 1e-12)
+	assert.Equal(t, "second outcome, independent of the first given the run", f.Triplets.Column("cl_2").Description)
 }

@@ -47,7 +47,7 @@ func TestTachometer(t *testing.T) {
 		notes := &FileNotes{}
 		require.NoError(t, f.file(context.Background(), res, b.Files[0].File.Open, notes))
 
-		speeds, err := f.triplets.Floats("rpm_measured")
+		speeds, err := f.Triplets.Floats("rpm_measured")
 		require.NoError(t, err, "%s", d)
 		assert.InDeltaSlice(t, []float64{3000}, speeds, 0.5, "%s", d)
 
