@@ -61,7 +61,8 @@ func (d *Detail) next() *nextStep {
 	one := record.Forecast[1].Half[best.outcome]
 	step := &nextStep{Command: d.suggestCommand(best.split)}
 	if best.ratio > leastGain {
-		step.Sentence = fmt.Sprintf("No training run of a held-out group would narrow its interval by more than %s (forecast)",
+		step.Sentence = fmt.Sprintf(
+			"No training run of a held-out group would narrow its interval by more than %s (forecast)",
 			shareText(1-leastGain))
 	} else {
 		step.Sentence = fmt.Sprintf("Measure one run with %s and train on it: %s ± %s instead of ± %s (forecast)",

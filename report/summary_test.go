@@ -171,16 +171,16 @@ func heldOutRotor() *Detail {
 // (20 + 24)/2 dB, is largest; the epistemic share is 4.6²/7² = 43 %, and 24.8·√((1 + 0.43)/2) = 21.0.
 func TestWhatNext(t *testing.T) {
 	d := heldOutRotor()
-	want := "Measure one run with blades = 2 at shaft speed 2000 1/min and train on it: BPF harmonic 1 ± 11.2 dB instead of " +
-		"± 24.8 dB (forecast); twice the recording time, to ± 21.0 dB."
+	want := "Measure one run with blades = 2 at shaft speed 2000 1/min and train on it: BPF harmonic 1 ± 11.2 dB " +
+		"instead of ± 24.8 dB (forecast); twice the recording time, to ± 21.0 dB."
 	assert.Equal(t, want, d.next().Sentence)
 	assert.Equal(t, "pipeline suggest drone/2-blades --grid blades=2:3:1,rpm=2000:3000:1000", d.next().Command)
 	assert.Contains(t, shown(string(Page([]*Detail{d}))), stripped("What next. "+want))
 
 	r := d.Experiment.Splits[0].Honest.Record
 	r.Forecast[1].Half = []float64{24, 7}
-	want = "No training run of a held-out group would narrow its interval by more than 10\u00a0% (forecast); twice the recording " +
-		"time, to ± 21.0 dB."
+	want = "No training run of a held-out group would narrow its interval by more than 10\u00a0% (forecast); twice " +
+		"the recording time, to ± 21.0 dB."
 	assert.Equal(t, want, d.next().Sentence)
 
 	r.Forecast = nil

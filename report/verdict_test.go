@@ -79,8 +79,8 @@ func TestSentenceOfWeakEvidence(t *testing.T) {
 	lift.Effective = 2
 	s := Split{HeldOut: "u = 4.7", Honest: calibratedBy(lift)}
 	want := "u = 4.7 held out (2 runs), calibrated model: undecided: 95\u00a0% intervals contain 75\u00a0% of " +
-		"the values (10 to 100\u00a0%), 68\u00a0% intervals 25\u00a0%. Rely on the error of lift_n (94 N), not on the interval: with 17 more runs like " +
-		"these it would fail; it can hold from 9 runs in all, if all new values are inside. Error 94 N, " +
+		"the values (10 to 100\u00a0%), 68\u00a0% intervals 25\u00a0%. Rely on the error of lift_n (94 N), not on the interval: " +
+		"with 17 more runs like these it would fail; it can hold from 9 runs in all, if all new values are inside. Error 94 N, " +
 		"95\u00a0% intervals ± 15 N. 75\u00a0% of"
 	if got := s.Sentence(); !strings.HasPrefix(got, want) {
 		t.Errorf("%s\nexpected %s", got, want)
@@ -108,7 +108,8 @@ func TestSentenceOfWeakEvidence(t *testing.T) {
 	// Intervals of 95 % contain enough values; those of 68 % contain 46 %. No number of runs would decide.
 	s = Split{HeldOut: "blades = 3", Honest: calibratedBy(holding("bpf1_db", "dB", 3, 9, 0.4))}
 	s.Honest.Record.Outcomes[0].At[0] = 0.46
-	assert.Contains(t, s.Sentence(), "undecided: 68\u00a0% intervals contain only 46\u00a0% of the values. Use only the 95\u00a0% interval of bpf1_db")
+	assert.Contains(t, s.Sentence(),
+		"undecided: 68\u00a0% intervals contain only 46\u00a0% of the values. Use only the 95\u00a0% interval of bpf1_db")
 	assert.Equal(t, score.Undecided, s.Verdict())
 
 	// An interval more than three times as wide as the mean ± 1.96 deviations of the outcomes never holds.

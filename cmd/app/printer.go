@@ -62,8 +62,8 @@ func (p *printer) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// leadingPlain returns the number of printable ASCII characters, line ends and tabs with which a text begins. They never
-// need an escape.
+// leadingPlain returns the number of printable ASCII characters, line ends and tabs with which a text begins. They
+// never need an escape.
 func leadingPlain(text []byte) int {
 	for i, b := range text {
 		isPrintable := b >= ' ' && b <= '~'

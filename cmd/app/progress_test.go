@@ -30,8 +30,8 @@ func TestProgressLine(t *testing.T) {
 	assert.Equal(t, "10.0 s  dsp 1/1  train 0/1  0.1 tasks/s  about 6 s left", strings.TrimSpace(p.line()))
 }
 
-// A task takes longer than the time between two lines, so that no event happens. Expected: the state is printed every ten
-// seconds, and names the task and the time it has run. Of the 60 s that it should take, 60 − 30 are left.
+// A task takes longer than the time between two lines, so that no event happens. Expected: the state is printed every
+// ten seconds, and names the task and the time it has run. Of the 60 s that it should take, 60 − 30 are left.
 func TestProgressOfLongTask(t *testing.T) {
 	task := &engine.Task{ID: "e/report", Stage: "train", Weight: 60}
 	var output bytes.Buffer
@@ -76,6 +76,7 @@ func testProgress(mode progressMode, w *bytes.Buffer) (p *progress, now *time.Ti
 
 	return &progress{
 		w: w, mode: mode, start: start, clock: func() time.Time { return *now }, estimate: pipeline.NewEstimate(1),
-		total: map[string]int{}, done: map[string]int{}, started: map[string]time.Time{}, stages: []string{"ingest", "dsp", "train"},
+		total: map[string]int{}, done: map[string]int{}, started: map[string]time.Time{},
+		stages: []string{"ingest", "dsp", "train"},
 	}, now
 }

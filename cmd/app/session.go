@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"doubletake/pipeline"
-	"doubletake/pipeline/config"
 	"doubletake/pipeline/locate"
 	"doubletake/report/answer/predict"
 )
@@ -174,7 +173,7 @@ func (s session) open(path string) (*predict.Models, error) {
 		return nil, err
 	}
 
-	read := append(models.Files(), config.DefaultFile, path)
+	read := append(models.Files(), locate.DefaultFile, path)
 	s[key] = &openModels{models, states(read)}
 
 	return models, nil

@@ -61,7 +61,8 @@ func ReadMicrophones(campaign *setting.Campaign, project setting.Project, roles 
 }
 
 // readMicrophoneTable reads the table of microphones. Its rows name channels in the place of files.
-func readMicrophoneTable(campaign *setting.Campaign, project setting.Project, roles condition.Roles) (*Conditions, error) {
+func readMicrophoneTable(campaign *setting.Campaign, project setting.Project, roles condition.Roles,
+) (*Conditions, error) {
 	path := project.Resolve(campaign.Microphones.File)
 	columns, err := headsOfMicrophones(campaign, path)
 	if err != nil {

@@ -89,8 +89,8 @@ func (r *tableReader) pairRepeats() error {
 	return nil
 }
 
-// runsOfPairs returns the names of the runs of pairs. Pairs of the same two runs have the same name, whichever row comes
-// first in the table: they are not independent.
+// runsOfPairs returns the names of the runs of pairs. Pairs of the same two runs have the same name, whichever row
+// comes first in the table: they are not independent.
 func (r *tableReader) runsOfPairs(pairs [][2]int) []string {
 	names := slices.Clone(r.Recording)
 	if !r.hasRuns() {

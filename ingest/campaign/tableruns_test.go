@@ -55,8 +55,14 @@ func TestRunsOfTables(t *testing.T) {
 		{"a remark", "rpm,comment,y\n1,first,1\n1,,2\n2,,3\n2,loud,4\n", nil, "1-2 3-4", 2},
 		{"a number of the row", "no,rpm,y\n1,1,1\n2,1,2\n3,2,3\n4,2,4\n", nil, "1-2 3-4", 2},
 		{"a tolerance", "rpm,y\n1000,1\n1005,2\n2000,3\n2010,4\n", func(o *TableOptions) { o.Within = within }, "1-2 3-4", 2},
-		{"out of the tolerance", "rpm,y\n1000,1\n1005,2\n2000,3\n2050,4\n", func(o *TableOptions) { o.Within = within }, "1-2", 1},
-		{"two inputs", "rpm,u,y\n1,5,1\n1,6,2\n1,5,3\n1,6,4\n", func(o *TableOptions) { o.Inputs = []string{"rpm", "u"} }, "1-3 2-4", 2},
+		{
+			"out of the tolerance", "rpm,y\n1000,1\n1005,2\n2000,3\n2050,4\n", func(o *TableOptions) { o.Within = within },
+			"1-2", 1,
+		},
+		{
+			"two inputs", "rpm,u,y\n1,5,1\n1,6,2\n1,5,3\n1,6,4\n", func(o *TableOptions) { o.Inputs = []string{"rpm", "u"} },
+			"1-3 2-4", 2,
+		},
 		{
 			"things", "motor,rpm,y\nA,1,1\nB,1,2\nA,1,3\nB,1,4\n", func(o *TableOptions) { o.Labels = []string{"motor"} },
 			"1-3 2-4", 2,

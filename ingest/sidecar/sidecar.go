@@ -22,9 +22,9 @@ import (
 // empty, the numbers, things and occasions at the top of the file are wanted. Conditions also returns what was wanted,
 // so that the other recordings must have the same. recording is the name of the recording, and roles say which
 // conditions are names. Conditions returns a *fault.Error about a file that is not there or lacks a value.
-func Conditions(project setting.Project, recording, ending string, wanted []setting.NamedString, roles condition.Roles) (
-	[]condition.Condition, []setting.NamedString, error,
-) {
+func Conditions(project setting.Project, recording, ending string, wanted []setting.NamedString,
+	roles condition.Roles,
+) ([]condition.Condition, []setting.NamedString, error) {
 	name := strings.TrimSuffix(recording, path.Ext(recording)) + ending
 	values, err := ReadValues(project.Resolve(filepath.FromSlash(name)))
 	if errors.Is(err, fs.ErrNotExist) {

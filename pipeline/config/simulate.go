@@ -41,9 +41,9 @@ func validateSimulate(s *setting.Simulate, f *File, key string, fail failFunc) {
 		"columns", "format", "reader", "exclude", "channels", "theta_from")
 }
 
-// completeSimulate sets each key that is not given to the campaign's default, so that the metadata of tables contain it. It
-// does not set the lists from which the files follow, such as rpm: each file has a task of its own, whose settings
-// contain its value.
+// completeSimulate sets each key that is not given to the campaign's default, so that the metadata of tables contain
+// it. It does not set the lists from which the files follow, such as rpm: each file has a task of its own, whose
+// settings contain its value.
 func completeSimulate(s *setting.Simulate, given func(key string) bool) {
 	c, err := simulate.New(s.Campaign)
 	if err != nil {

@@ -23,11 +23,11 @@ type Garbage struct {
 // the remains of a killed worker.
 const abandoned = 7 * 24 * time.Hour
 
-// Collect lists the objects that can be removed from the cache, oldest first: those that are not the result of a task of
-// the plan, and remains of interrupted runs and of earlier versions of the program. Folders of experiments that are not
-// in the plan come last. Collect does not list the last results of stale tasks, which a partial run still shows. With
-// remove it also holds the lock of the work directory, deletes the listed objects, and removes the published files of
-// experiments that are not in the plan.
+// Collect lists the objects that can be removed from the cache, oldest first: those that are not the result of a task
+// of the plan, and remains of interrupted runs and of earlier versions of the program. Folders of experiments that are
+// not in the plan come last. Collect does not list the last results of stale tasks, which a partial run still shows.
+// With remove it also holds the lock of the work directory, deletes the listed objects, and removes the published files
+// of experiments that are not in the plan.
 func Collect(plan *Plan, remove bool) ([]Garbage, error) {
 	if remove {
 		unlock, err := lock(plan.Dir)

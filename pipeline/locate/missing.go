@@ -12,6 +12,9 @@ import (
 	"doubletake/pipeline/config"
 )
 
+// DefaultFile is the configuration whose experiments names mean.
+const DefaultFile = config.DefaultFile
+
 // want says what a RESULT may be, for errors.
 const want = "an experiment, EXPERIMENT/SPLIT, a folder of results or a table"
 
@@ -56,7 +59,7 @@ func unknown(file *config.File, name string) error {
 		hint = nearestFirst("the experiments of "+file.Path+" are", name, experimentNames(file))
 	default:
 		hint = fmt.Sprintf("names of experiments count where a %s is; elsewhere, name a folder such as runs/EXPERIMENT",
-			config.DefaultFile)
+			DefaultFile)
 	}
 
 	return fault.At(name, "", want, "nothing", hint)
@@ -86,7 +89,8 @@ func checkSplit(file *config.File, experiment *config.Experiment, split string) 
 		hint = nearestFirst("its splits are", split, known)
 	}
 
-	return fault.At(experiment.Name+"/"+split, "", "a split of "+experiment.Name, fmt.Sprintf("none of the name %q", split),
+	return fault.At(experiment.Name+"/"+split, "", "a split of "+experiment.Name,
+		fmt.Sprintf("none of the name %q", split),
 		hint)
 }
 

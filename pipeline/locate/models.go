@@ -31,8 +31,8 @@ func Models(name string) (*predict.Models, error) {
 }
 
 // formerExperiment returns a warning if path lies in the work directory of pipeline.yaml and in the folder of no
-// experiment: the models then belong to an experiment that was renamed or removed. It returns "" otherwise, and if there
-// is no pipeline.yaml that can be read.
+// experiment: the models then belong to an experiment that was renamed or removed. It returns "" otherwise, and if
+// there is no pipeline.yaml that can be read.
 func formerExperiment(path string) string {
 	file, err := config.LoadDefault("")
 	if err != nil || len(file.Experiments) == 0 {

@@ -252,8 +252,8 @@ func (j *joiner) takeWordBefore(p piece) piece {
 	return p
 }
 
-// returnCount returns a number without the word before it if the word counts and the number does not: test 2000 rpm. The
-// word becomes a joined piece again.
+// returnCount returns a number without the word before it if the word counts and the number does not: test 2000 rpm.
+// The word becomes a joined piece again.
 func (j *joiner) returnCount(p piece) piece {
 	if !countWords.MatchString(p.key) || !p.isQuantity() || p.begin == p.textBegin {
 		return p

@@ -139,7 +139,8 @@ func (e *Experiment) notACondition(key, name string) error {
 
 // noBlocks returns the error about blocks of names.
 func noBlocks(key, label string) error {
-	return setting.Errorf(key, "%s is a column of text, whose names have no neighbours to make blocks of; leave blocks out",
+	return setting.Errorf(key,
+		"%s is a column of text, whose names have no neighbours to make blocks of; leave blocks out",
 		label)
 }
 

@@ -373,8 +373,8 @@ var otherNames = []struct {
 	word  string
 }{{',', "commas"}, {';', "semicolons"}, {'\t', "tabs"}}
 
-// takeOtherSeparator takes the names from the line right above the data if it is separated in another way than the rows,
-// such as Z[mm],p[Pa] above rows with tabs. Each name must be one word with a unit at most: a title is not names.
+// takeOtherSeparator takes the names from the line right above the data if it is separated in another way than the
+// rows, such as Z[mm],p[Pa] above rows with tabs. Each name must be one word with a unit at most: a title is not names.
 func (h *header) takeOtherSeparator(above []sampleLine) {
 	if len(above) == 0 || h.cols < 2 {
 		return

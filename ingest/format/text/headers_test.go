@@ -376,8 +376,8 @@ func TestSecondRow(t *testing.T) {
 	}
 }
 
-// TestHeaderSeparators reads headers that are separated in another way than their rows, which a warning says. Titles are
-// not headers.
+// TestHeaderSeparators reads headers that are separated in another way than their rows, which a warning says. Titles
+// are not headers.
 func TestHeaderSeparators(t *testing.T) {
 	for _, c := range []struct{ name, text, want, warns string }{
 		{"commas above tabs", "Z[mm],Pdin[Pa], Pt[Pa]\n0\t2\t3\n5\t2\t4\n", "Z [mm], Pdin [Pa], Pt [Pa]", "header-separator"},
@@ -415,7 +415,8 @@ func TestSummaryRows(t *testing.T) {
 	const data = "x,F,M\n0,2,3\n1,5,6\n2,5,4\n"
 	for _, row := range []string{
 		"Mean,4,4.3", "mean:,4,4.3", "AVG,4,4.3", "Average,4,4.3", "Min,2,3", "Maximum,5,6", "Std,1,1", "Std. dev.,1,1",
-		"StdDev,1,1", "standard deviation,1,1", "Sum,12,13", "Total,12,13", "Count,3,3", "Median,5,4", "RMS,4,4", "Mittelwert,4,4.3",
+		"StdDev,1,1", "standard deviation,1,1", "Sum,12,13", "Total,12,13", "Count,3,3",
+		"Median,5,4", "RMS,4,4", "Mittelwert,4,4.3",
 		"Summe,12,13", "Moyenne,4,4.3", "Media,4,4.3", ",mean,4.3", "Mean,4,4.3\n\nMax,5,6", "sigma,1,1",
 	} {
 		_, err := openString(data+row+"\n", ingest.Options{})

@@ -81,7 +81,10 @@ func TestSparseColumns(t *testing.T) {
 	}{
 		{"every sixth row", head + loggedRows(30, every6, all, ""), every6, 10. / 6, ""},
 		{"every second row", head + loggedRows(30, everyRow(0, 2, 30), all, ""), everyRow(0, 2, 30), 5, ""},
-		{"every third row, from the second", head + loggedRows(30, everyRow(1, 3, 30), all, ""), everyRow(1, 3, 30), 10. / 3, ""},
+		{
+			"every third row, from the second", head + loggedRows(30, everyRow(1, 3, 30), all, ""),
+			everyRow(1, 3, 30), 10. / 3, "",
+		},
 		{"first row empty", head + loggedRows(30, everyRow(4, 5, 30), all, ""), everyRow(4, 5, 30), 2, ""},
 		{"last rows empty", head + loggedRows(29, everyRow(0, 5, 25), all, ""), []int{0, 5, 10, 15, 20}, 2, "sparse-gaps"},
 		{"last row empty", head + loggedRows(30, everyRow(0, 4, 30), all, ""), everyRow(0, 4, 30), 2.5, ""},

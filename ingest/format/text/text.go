@@ -80,8 +80,8 @@ type Reader struct {
 // column of numbers, is an error of Read.
 func Open(src ingest.Source, o ingest.Options) (*Reader, error) { return open(src, o, nil) }
 
-// openRecording opens a recording. Open opens a table, in which an empty cell is a value that is missing; in a recording
-// it may be the rest between two samples of a slower channel.
+// openRecording opens a recording. Open opens a table, in which an empty cell is a value that is missing; in a
+// recording it may be the rest between two samples of a slower channel.
 func openRecording(src ingest.Source, o ingest.Options) (*Reader, error) {
 	t, err := Open(src, o)
 	if err != nil {

@@ -177,7 +177,8 @@ func checkColumns(settings *setting.Campaign, info ingest.Info) error {
 			continue
 		}
 
-		if _, _, err := recording.ConvertSeries(info.Path, column.Value, column.Name, info.Channels[k].Unit, nil); err != nil {
+		_, _, err = recording.ConvertSeries(info.Path, column.Value, column.Name, info.Channels[k].Unit, nil)
+		if err != nil {
 			return err
 		}
 	}

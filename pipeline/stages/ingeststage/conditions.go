@@ -51,7 +51,8 @@ func (r *Recordings) readSidecars(exp plan.Experiment) error {
 	for i := range r.Files {
 		file := &r.Files[i]
 		var err error
-		file.Sidecar, r.sidecar, err = sidecar.Conditions(exp.Project(), file.Name, r.Ingest.Sidecar.Ending, r.sidecar, r.Roles)
+		file.Sidecar, r.sidecar, err = sidecar.Conditions(exp.Project(), file.Name,
+			r.Ingest.Sidecar.Ending, r.sidecar, r.Roles)
 		if err != nil {
 			return err
 		}

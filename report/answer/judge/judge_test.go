@@ -242,8 +242,8 @@ func TestSameAsReport(t *testing.T) {
 }
 
 // Intervals of one level are undecided; if the table states 68 % intervals too, the grade follows from both levels. By
-// hand: all 40 values are inside ± 2 about the prediction, and half of them, 20, inside ± 0.5; with 68 % intervals of ± 1
-// all are inside both.
+// hand: all 40 values are inside ± 2 about the prediction, and half of them, 20, inside ± 0.5; with 68 % intervals of ±
+// 1 all are inside both.
 func TestTwoLevels(t *testing.T) {
 	dir := t.TempDir()
 	measurements := "run,x,y_1 [N],y_2 [N]\n"

@@ -90,7 +90,9 @@ func (p *predictions) readColumns(set triplets.Set, suffix string) ([]float64, e
 }
 
 // suffixes lists the suffixes of an outcome's columns that are read.
-var suffixes = append([]string{"", "_low", "_high", "_low_68", "_high_68", "_epistemic", "_sd", "_sd_epistemic", "_sd_noise"},
+var suffixes = append([]string{
+	"", "_low", "_high", "_low_68", "_high_68", "_epistemic", "_sd", "_sd_epistemic", "_sd_noise",
+},
 	lists.Each(triplets.AnswerColumns[1:], func(column triplets.AnswerColumn) string { return column.Suffix })...)
 
 // unused lists the columns that are named like an outcome with a suffix that is not read, such as y_std. A column

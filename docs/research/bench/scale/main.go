@@ -72,7 +72,8 @@ func run(selected []campaign, folder, program string, jobs int) error {
 		return err
 	}
 
-	fmt.Println("| campaign | to train, s | report, s | together, s (bound) | elapsed, s | peak, MB (bound) | estimate/taken |")
+	fmt.Println("| campaign | to train, s | report, s | together, s (bound) | " +
+		"elapsed, s | peak, MB (bound) | estimate/taken |")
 	fmt.Println("|---|---|---|---|---|---|---|")
 	for _, c := range selected {
 		if err := measure(program, c, jobs); err != nil {
