@@ -78,10 +78,10 @@ func TestSentenceOfWeakEvidence(t *testing.T) {
 	lift.Runs = 2
 	lift.Effective = 2
 	s := Split{HeldOut: "u = 4.7", Honest: calibratedBy(lift)}
-	want := "u = 4.7 held out (2 runs), calibrated model: undecided: 95\u00a0% intervals contain 75\u00a0% of " +
-		"the values (10 to 100\u00a0%), 68\u00a0% intervals 25\u00a0%. Rely on the error of lift_n (94 N), not on the interval: " +
-		"with 17 more runs like these it would fail; it can hold from 9 runs in all, if all new values are inside. Error 94 N, " +
-		"95\u00a0% intervals ± 15 N. 75\u00a0% of"
+	want := "u = 4.7 held out (2 runs), calibrated model: undecided: 95\u00a0% intervals contain 75\u00a0% of the " +
+		"values (10 to 100\u00a0%), 68\u00a0% intervals 25\u00a0%. " +
+		"Rely on the error of lift_n (94 N), not on the interval: with 17 more runs like these it would fail; it can " +
+		"hold from 9 runs in all, if all new values are inside. Error 94 N, 95\u00a0% intervals ± 15 N. 75\u00a0% of"
 	if got := s.Sentence(); !strings.HasPrefix(got, want) {
 		t.Errorf("%s\nexpected %s", got, want)
 	}
