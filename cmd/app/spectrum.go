@@ -42,7 +42,7 @@ func drawSpectrum(w io.Writer, channel inspect.Channel) {
 	bottom = max(bottom, top-drawnRangeDB)
 	stepDB := max(1, math.Ceil((top-bottom)/drawnRows)) // of a row
 
-	fmt.Fprintf(w, "\nspectrum of %s: dB re 1 %s rms, %d segments of %.4g Hz\n", channel.Name,
+	fmt.Fprintf(w, "\nspectrum of channel %s: dB re 1 %s rms, mean of %d segments, %.4g Hz resolution\n", channel.Name,
 		cmp.Or(channel.Unit, "unit"), spectrum.Segments, spectrum.BinHz)
 	drawLevels(w, levels, math.Ceil(top), stepDB)
 

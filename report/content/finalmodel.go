@@ -18,7 +18,7 @@ func FinalModel(name string, e report.Experiment, calibration *interval.Calibrat
 
 	record := "no split holds anything out, so nothing says how good it is"
 	if len(splits) > 0 {
-		record = "its record is that of the held-out splits: " + strings.Join(splits, ", ")
+		record = "its tests are the held-out splits: " + strings.Join(splits, ", ")
 	}
 
 	text := fmt.Sprintf("model %s: trained on all %d triplets, for predict, suggest and export; %s", name, e.Triplets,

@@ -143,8 +143,8 @@ func TestRisesOfCampaigns(t *testing.T) {
 		got := l.Prior.RisesRecord()
 		notes := strings.Join(l.Notes, "\n")
 		if n == 20 {
-			assert.Equal(t, "Where E|cov| rose to × 1.5 or more, 95 % intervals held 80.0 ± 0.0 % of the values; "+
-				"where it did not rise, 100 ± 0 % (10 and 10 held-out groups of the campaigns of prior lab).",
+			assert.Equal(t, "In the campaigns of prior lab, the calibrated 95 % intervals contained 80.0 ± 0.0 % of the "+
+				"values if E|cov| rose to × 1.5 or more, and 100 ± 0 % if it did not rise (10 and 10 held-out groups).",
 				got.Words(), "record")
 		} else {
 			assert.Equal(t, scale.BuiltInRises(), got)

@@ -115,7 +115,7 @@ func (a *Answer) names(text *strings.Builder) {
 	}
 
 	if len(a.Card.Record) > 0 {
-		held += " (its record is that of " + strings.Join(a.Card.Record, ", ") + ")"
+		held += " (its tests are the held-out splits: " + strings.Join(a.Card.Record, ", ") + ")"
 	}
 
 	seeds := "one model"
@@ -222,14 +222,21 @@ func (a *Answer) networkRows(text *strings.Builder, i int) {
 
 // legend prints an explanation of the printed columns.
 func (a *Answer) legend(text *strings.Builder) {
-	text.WriteString("\nThe interval is that of one new measurement. Record: the error of the mean (rms) and the " +
-		"share of " +
-		"values inside the intervals, on conditions that were held out.\n")
+	text.WriteString("\nThe interval is for one new measurement. Record: the share of values inside such intervals that " +
+		"the model had not seen.")
 
-	if a.Recommended != nil {
-		text.WriteString("σ: standard uncertainty of one measurement. Before measuring: the grade from left-out groups or " +
-			"conditions of the same class, and the width of the interval over the spread of the training outcomes.\n")
+	if a.Recommended == nil {
+		text.WriteString(" A split holds these values out; the error (rms) of the mean is from them too.")
+	} else {
+		text.WriteString(" \"left out\": conditions, or values of an input, that were left out of the training in turn, " +
+			"all outcomes together; otherwise values of this outcome that a split holds out, with the error (rms) of the " +
+			"mean.\n" +
+			"σ: standard uncertainty of one measurement. Before measuring: the grade found by leaving out training " +
+			"groups or conditions of the same class, and the width of the interval over its width without a model " +
+			"(the spread).")
 	}
+
+	text.WriteString("\n")
 
 	warns := false
 	for i := range a.Network.N {

@@ -113,9 +113,9 @@ func (p Prior) RisesRecord() Rises { return cmp.Or(p.Rises, BuiltInRises()) }
 
 // Words returns the record as a sentence.
 func (r Rises) Words() string {
-	return fmt.Sprintf("Where E|cov| rose to × %.1f or more, 95 %% intervals held %s %% of the values; where it "+
-		"did not rise, %s %% (%d and %d held-out groups of %s).", r.Ratio(), r.Rose.words(),
-		r.Steady.words(), r.Rose.Groups, r.Steady.Groups, r.Source)
+	return fmt.Sprintf("In %s, the calibrated 95 %% intervals contained %s %% of the values if E|cov| rose to × %.1f "+
+		"or more, and %s %% if it did not rise (%d and %d held-out groups).", r.Source, r.Rose.words(),
+		r.Ratio(), r.Steady.words(), r.Rose.Groups, r.Steady.Groups)
 }
 
 // words writes the share inside with its standard error, in percent.

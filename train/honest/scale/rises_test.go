@@ -16,8 +16,9 @@ import (
 // inside of .93 ± .01 and .990 ± .003.
 func TestRises(t *testing.T) {
 	builtIn := BuiltInRises()
-	assert.Equal(t, "Where E|cov| rose to × 1.5 or more, 95 % intervals held 93 ± 1 % of the values; where it did not "+
-		"rise, 99.0 ± 0.3 % (170 and 172 held-out groups of 63 measured sets).", builtIn.Words())
+	assert.Equal(t, "In 63 measured campaigns of others, the calibrated 95 % intervals contained 93 ± 1 % of the values "+
+		"if E|cov| rose to × 1.5 or more, and 99.0 ± 0.3 % if it did not rise (170 and 172 held-out groups).",
+		builtIn.Words())
 
 	for ratio, want := range map[float64]float64{2: 0.93, 1.55: 0.93, 1.02: 0.99, 0.1: 0.99} {
 		assert.Equal(t, want, builtIn.Like(ratio).Inside, "share inside at the ratio %g", ratio)
@@ -69,8 +70,8 @@ func TestLearnRises(t *testing.T) {
 	list, err := ReadPriors(b)
 	require.NoError(t, err)
 	assert.Equal(t, p, list[0], "prior read back")
-	assert.Equal(t, "Where E|cov| rose to × 1.5 or more, 95 % intervals held 90 ± 3 % of "+
-		"the values; where it did not rise, 80 ± 4 % (10 and 6 held-out groups of two campaigns).",
+	assert.Equal(t, "In two campaigns, the calibrated 95 % intervals contained 90 ± 3 % of the values if E|cov| rose "+
+		"to × 1.5 or more, and 80 ± 4 % if it did not rise (10 and 6 held-out groups).",
 		list[0].RisesRecord().Words(), "its words")
 
 	wide := named(t, "wide")
