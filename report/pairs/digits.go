@@ -56,11 +56,12 @@ func (c *Cells) writtenCells(name string, values []float64, scale float64) writt
 	return w
 }
 
-// writtenShortest returns numbers with the fewest digits that tell them from others.
+// writtenShortest returns numbers as if they were written with the fewest digits that read back as the same float64.
+// No number is written with an exponent: 1200000 as 1.2e+06 would have a half step of 50000 instead of 0.5.
 func writtenShortest(values []float64) written {
 	w := written{values: values, halfSteps: make([]float64, len(values))}
 	for i, v := range values {
-		w.halfSteps[i] = halfStep(strconv.FormatFloat(v, 'g', -1, 64))
+		w.halfSteps[i] = halfStep(strconv.FormatFloat(v, 'f', -1, 64))
 	}
 
 	return w

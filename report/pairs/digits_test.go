@@ -45,6 +45,16 @@ func TestToDigitsOf(t *testing.T) {
 		{1.0 / 3, "0.333", true},
 		{2.0 / 3, "0.667", true},
 		{2.0 / 3, "0.66", false},
+		{125000, "125000.3", true},
+		{1e6, "1000000.3", true},
+		{1.2e6, "1240000", false},
+		{1.25e6, "1253000", false},
+		{1.25e6, "1.25e6", true},
+		{1.2e21, "1.24e21", false},
+		{0.00001, "0.000012", true},
+		{0.00001, "0.000016", false},
+		{0.000012, "0.00001234", true},
+		{0.000012, "0.000013", false},
 	} {
 		value, ok := readWritten(c.written)
 		assert.True(t, ok, "%s", c.written)
