@@ -256,7 +256,7 @@ func TestUnitScalesByNumpy(t *testing.T) {
 
 // Units of two measured campaigns are left out in turn: conditions, values and combinations. Expected: their values are
 // inside the intervals about as often as the levels state, and the table of docs/research/intervals.md has the numbers.
-// Compared with: the measurements. docs/research/questions asks scikit-learn the same of these and other campaigns.
+// Compared with: the measurements. docs/research/questions compares scikit-learn on these and two other campaigns.
 func TestMeasuredUnits(t *testing.T) {
 	longtest.Skip(t, "minutes of processor time")
 	doc := string(testfile.Read(t, "../../docs/research/intervals.md"))

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
+	"doubletake/internal/testfile"
 	"github.com/stretchr/testify/assert"
 )
 
@@ -131,6 +133,26 @@ func questionRows(class string, units rows) (out []string) {
 	return append(out, fmt.Sprintf("%s × %.2f | **%+.2f ± %.2f** |", line, math.Exp(ratio), score, se))
 }
 
+// comparison returns the sentence that says in how many sets of a class the program is better.
+func comparison(class string, units rows) string {
+	names := units.setNames()
+	betterScores := 0
+	betterErrors := 0
+	for _, name := range names {
+		set := units.where("set", name)
+		if score, _ := meanAndError(set.lnScores()); score < 0 {
+			betterScores++
+		}
+
+		if set.errorRatio() < 1 {
+			betterErrors++
+		}
+	}
+
+	return fmt.Sprintf("%s: better score in %d of %d sets, smaller error of the mean in %d",
+		class, betterScores, len(names), betterErrors)
+}
+
 // By hand: of two units with 1 and 2 conditions, 1 of 2 and 4 of 4 values are inside; 5 of 6 in all, and the units
 // deviate by 1 - 2·5/6 and 4 - 4·5/6. The squares of the errors are 1·4 + 2·1 against 1·16 + 2·4.
 func TestQuestionFigures(t *testing.T) {
@@ -156,6 +178,7 @@ func TestQuestions(t *testing.T) {
 	for _, class := range questionClasses {
 		if units := all.where("class", class); len(units.list) > 0 {
 			out = append(out, questionRows(class, units)...)
+			out = append(out, comparison(class, units))
 		}
 	}
 
@@ -173,4 +196,27 @@ func TestQuestions(t *testing.T) {
 	}
 
 	quotes(t, "../intervals.md", "<!-- tables/questions.csv -->", "<!-- end -->", out)
+}
+
+// docs/honest.md states the levels of the two classes that the law λ is for.
+func TestHonestQuotesQuestions(t *testing.T) {
+	all := tableOf(t, "questions")
+	combination := all.where("class", "combination")
+	inside := all.where("class", "inside")
+	share := func(units rows, level string) float64 {
+		part, _ := units.coverage("program", level)
+
+		return 100 * part
+	}
+
+	combinations := fmt.Sprintf("On %d measured sets of four campaigns 68 %% intervals of a left-out combination "+
+		"contained %.0f %% of the values, and 95 %% intervals contained %.0f %%;",
+		len(combination.setNames()), share(combination, "0.68"), share(combination, "0.95"))
+	between := fmt.Sprintf("on %d sets of two campaigns intervals of a condition inside contained %.0f %% and %.0f %%",
+		len(inside.setNames()), share(inside, "0.68"), share(inside, "0.95"))
+	sentence := combinations + " " + between
+	t.Log(sentence)
+
+	page := string(testfile.Read(t, "../../honest.md"))
+	assert.Contains(t, strings.Join(strings.Fields(page), " "), sentence)
 }
