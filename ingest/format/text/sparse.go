@@ -45,7 +45,7 @@ type rowPattern struct {
 // Limits of a sparse column. A column that misses these has cells that are missing, which are errors when it is read.
 const (
 	leastSparse   = 3   // samples
-	mostDistances = 256 // different distances of two samples
+	mostDistances = 256 // different distances of two samples; samples at further distances count as odd
 	mostOddShare  = 0.1 // share of distances that differ by more than a half from the most frequent one
 )
 
@@ -58,6 +58,7 @@ func isMissing(cell []byte) bool {
 type patternCounter struct {
 	rowPattern
 	distances map[int64]int64 // number of samples by their distance to the sample before
+	uncounted int64           // samples at distances that distances has no room for
 	hash      maphash.Hash
 }
 
@@ -74,13 +75,23 @@ func newPatternCounter() *patternCounter {
 func (c *patternCounter) add(row int64) {
 	if c.samples == 0 {
 		c.firstRow = row
-	} else if distance := row - c.lastRow; c.distances[distance] > 0 || len(c.distances) < mostDistances {
-		c.distances[distance]++
+	} else {
+		c.addDistance(row - c.lastRow)
 	}
 
 	c.lastRow = row
 	c.samples++
 	_, _ = c.hash.WriteString(strconv.FormatInt(row, 36) + " ")
+}
+
+// addDistance counts a distance of two samples.
+func (c *patternCounter) addDistance(distance int64) {
+	hasRoom := c.distances[distance] > 0 || len(c.distances) < mostDistances
+	if hasRoom {
+		c.distances[distance]++
+	} else {
+		c.uncounted++
+	}
 }
 
 // pattern returns the pattern after all rows were counted. isSparse reports whether it is the pattern of a channel that
@@ -98,6 +109,7 @@ func (c *patternCounter) pattern() (p rowPattern, isSparse bool) {
 		}
 	}
 
+	p.odd = c.uncounted
 	for distance, count := range c.distances {
 		if 2*max(distance-p.every, p.every-distance) > p.every {
 			p.odd += count

@@ -51,6 +51,45 @@ func without(rows []int, row int) []int {
 	return slices.DeleteFunc(slices.Clone(rows), func(r int) bool { return r == row })
 }
 
+// A column is sparse only if its samples have few distances. Samples at more different distances than are counted are
+// odd: nobody can say of them that they are near the most frequent distance.
+func TestPatternsOfRows(t *testing.T) {
+	// growing returns rows whose distances are 2, 3, … to last.
+	growing := func(last int) []int {
+		rows := []int{0}
+		for distance := 2; distance <= last; distance++ {
+			rows = append(rows, rows[len(rows)-1]+distance)
+		}
+
+		return rows
+	}
+
+	for _, c := range []struct {
+		name     string
+		rows     []int
+		isSparse bool
+		odd      int64 // distances below 1 and above 3 rows if every is 2
+	}{
+		{"every second row", everyRow(0, 2, 20_000), true, 0},
+		{"every second row with a pause", append(everyRow(0, 2, 200), everyRow(1000, 2, 1200)...), true, 1},
+		{"255 distances of which two are near", growing(256), false, 253},
+		{"256 distances of which two are near", growing(257), false, 254},
+		{"3000 distances of which two are near", growing(3001), false, 2998},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			counter := newPatternCounter()
+			for _, row := range c.rows {
+				counter.add(int64(row))
+			}
+
+			pattern, isSparse := counter.pattern()
+			assert.Equal(t, c.isSparse, isSparse)
+			assert.EqualValues(t, 2, pattern.every)
+			assert.Equal(t, c.odd, pattern.odd)
+		})
+	}
+}
+
 // samplesOf reads all samples of a channel.
 func samplesOf(t require.TestingT, r ingest.Reader, name string) (values []float64, rateHz float64) {
 	channel, err := ingest.FindChannel(r.Info(), name)
