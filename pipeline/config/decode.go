@@ -110,13 +110,14 @@ func describe(node *yaml.Node) string {
 }
 
 // entries yields the keys and values of a mapping, and reports keys that are not plain
-// text or occur twice. It records the place of every key.
+// text or occur twice. It records the place of every key. It follows aliases of the mapping, of keys and of values.
 func (d *decoder) entries(node *yaml.Node, path string) iter.Seq2[*yaml.Node, *yaml.Node] {
 	return func(yield func(key, value *yaml.Node) bool) {
 		seen := map[string]int{}
-		for i := 0; i+1 < len(node.Content); i += 2 {
-			key := node.Content[i]
-			value := node.Content[i+1]
+		content := followAlias(node).Content
+		for i := 0; i+1 < len(content); i += 2 {
+			key := followAlias(content[i])
+			value := followAlias(content[i+1])
 			if key.Kind != yaml.ScalarNode {
 				d.fail(key, path, "expected a name as key, found %s", describe(key))
 				continue

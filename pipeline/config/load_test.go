@@ -1,9 +1,12 @@
 package config
 
 import (
+	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
 )
 
 // A file without contents, and what follows the one document, are errors that say so.
@@ -22,4 +25,44 @@ func TestParseDocuments(t *testing.T) {
 
 	_, err := Parse("p.yaml", []byte(toy))
 	require.NoError(t, err)
+}
+
+// An alias means the value at its anchor, for keys, values and elements alike. A value of any form behind an alias gives
+// the same keys as the value itself.
+func TestAliases(t *testing.T) {
+	for _, c := range []struct{ name, value, withValue string }{
+		{"the gains of channels", "{1: -2.5, 3: 0.5}", "calibration: {full_scale_v: 10, gain_db: VALUE}"},
+		{"one gain", "3", "calibration: {full_scale_v: 10, gain_db: VALUE}"},
+		{"a list of files", "[a/*.wav, b/*.wav]", "files: VALUE"},
+		{"an element of a list", "a/*.wav", "files: [VALUE, b/*.wav]"},
+		{"a section", "{full_scale_v: 10, reading: peak}", "calibration: VALUE"},
+		{"a key", "files", "VALUE: a/*.wav"},
+		{"the short form of pairs", "{across: propeller}", "table: {pairs: VALUE}"},
+		{"an exclusion", "{file: a/1.wav, reason: wind}", "exclude: [VALUE, b/2.wav]"},
+		{"exclusions", "[a/1.wav, {file: b/2.wav, channel: 2}]", "exclude: VALUE"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			// second decodes the second of two sections that differ only in their values.
+			second := func(values ...string) Ingest {
+				text := ""
+				for _, value := range values {
+					text += "- {" + strings.Replace(c.withValue, "VALUE", value, 1) + "}\n"
+				}
+
+				var doc yaml.Node
+				require.NoError(t, yaml.Unmarshal([]byte(text), &doc))
+
+				d := &decoder{lines: strings.Split(text, "\n"), where: map[string]pos{}}
+				var ingest Ingest
+				d.value(doc.Content[0].Content[1], "ingest", &ingest)
+				require.Empty(t, d.errs)
+
+				return ingest
+			}
+
+			want := second(c.value, c.value)
+			require.NotZero(t, want)
+			assert.Equal(t, want, second("&anchor "+c.value, "*anchor "))
+		})
+	}
 }
