@@ -59,7 +59,8 @@ func (p *plan) liftAndDrag(letters bool) (columns []config.NamedString) {
 			name += "_n"
 		}
 
-		columns = append(columns, config.NamedString{Name: p.sheet.outcomeName(name), Value: channel})
+		name = freeName(columns, p.sheet.outcomeName(name))
+		columns = append(columns, config.NamedString{Name: name, Value: channel})
 	}
 
 	return columns
@@ -136,12 +137,19 @@ func (p *plan) outcomeOfChannel(channel string) string {
 		name = "column_" + name
 	}
 
-	name = p.sheet.outcomeName(name)
-	for i := 2; slices.ContainsFunc(p.Columns, func(column config.NamedString) bool { return column.Name == name }); i++ {
-		name += "_" + strconv.Itoa(i)
-	}
+	return freeName(p.Columns, p.sheet.outcomeName(name))
+}
 
-	return name
+// freeName returns a name, with the first number from 2 that makes it differ from the names of columns.
+func freeName(columns []config.NamedString, name string) string {
+	free := name
+	for i := 2; ; i++ {
+		if _, isTaken := config.Find(columns, free); !isTaken {
+			return free
+		}
+
+		free = name + "_" + strconv.Itoa(i)
+	}
 }
 
 // outcomeName returns a name, with an ending if the program's tables reserve the name or a condition has it.

@@ -12,10 +12,13 @@ import (
 // all runs, or each is of the runs that have the conditions in its name. Recordings of a background are found in the
 // same way, by words such as background and quiet.
 
+// windOffWords matches the words of recordings without wind of a balance.
+const windOffWords = `(?:tare?s?|tara|zero|null(?:messung|punkt|wert)?|wind[-_ ]?(?:off|aus)|` +
+	`(?:ohne|no|sans|senza|sin|zonder)[-_ ]?(?:wind|vento|viento|vent))`
+
 var (
 	// windOffName matches names of recordings without wind of a balance.
-	windOffName = regexp.MustCompile(`(?i)(^|[^\pL])(tare?s?|tara|zero|null(messung|punkt|wert)?|wind[-_ ]?(off|aus)|` +
-		`(ohne|no|sans|senza|sin|zonder)[-_ ]?(wind|vent|vento|viento))([^\pL]|$)`)
+	windOffName = regexp.MustCompile(`(?i)(^|[^\pL])` + windOffWords + `([^\pL]|$)`)
 	// backgroundName matches names of recordings of a background.
 	backgroundName = regexp.MustCompile(`(?i)(^|[^\pL])(background|hintergrund(ger[äa]e?usch)?|ambient|noise[-_ ]?floor|` +
 		`quiet|leerkanal|empty[-_ ]?tunnel|bruit[-_ ]?de[-_ ]?fond|rumore[-_ ]?di[-_ ]?fondo|ruido[-_ ]?de[-_ ]?fondo)` +
@@ -66,7 +69,11 @@ func (p *plan) placeSetup() {
 		p.leaveSetup(p.backgrounds, "recordings of a background are for microphones")
 	}
 
-	if !p.Spectra && len(p.windOff) > 0 && !p.takeWindOff() {
+	if p.Spectra || len(p.windOff) == 0 {
+		return
+	}
+
+	if isClear := p.takeWindOff(); !isClear {
 		p.leaveSetup(p.windOff, "recordings without wind by their names: name them under balance: {tare: …}")
 	}
 }
@@ -112,18 +119,17 @@ func someFiles(files []string) string {
 func (p *plan) takeWindOff() bool {
 	before, after := splitBeforeAfter(p.windOff)
 	file, isClear := p.tarePattern(before)
+	fileAfter := ""
+	if isClear && len(after) > 0 {
+		fileAfter, isClear = p.tarePattern(after)
+	}
+
 	if !isClear {
 		return false
 	}
 
 	p.TareFile = file
-	if len(after) > 0 {
-		p.TareAfter, isClear = p.tarePattern(after)
-		if !isClear {
-			return false
-		}
-	}
-
+	p.TareAfter = fileAfter
 	p.setupFiles = append(p.setupFiles, p.windOff...)
 	p.note("%s of the zero without wind, by the names: balance.tare; the zero is taken to be the same at all angles",
 		countAre(len(p.windOff), "recording"))
@@ -152,9 +158,9 @@ func splitBeforeAfter(files []string) (before, after []string) {
 	return before, after
 }
 
-// afterWindOff matches the number or the word behind a word of recordings without wind: tare1, zero_after.
-var afterWindOff = regexp.MustCompile(`(?i)(?:tare?s?|tara|zero|null(?:messung|punkt|wert)?|off|aus|wind|vent|vento|` +
-	`viento)[-_ ]?(\d+|\pL+)`)
+// afterWindOff matches the number or the word behind a word of recordings without wind: tare1, zero_after. A word stands
+// behind a sign, so no end of the word before it is taken: nullmessung is not null with messung behind it.
+var afterWindOff = regexp.MustCompile(`(?i)(?:^|[^\pL])` + windOffWords + `(?:[-_ ]?(\d+)|[-_ ](\pL+))`)
 
 // placeOf returns the word in a name that may tell whether a recording was made before or after the runs.
 func placeOf(file string) string {
@@ -163,11 +169,13 @@ func placeOf(file string) string {
 		return ""
 	}
 
-	return m[1]
+	number, word := m[1], m[2]
+
+	return number + word
 }
 
 // tarePattern returns the name of a recording without wind, or the pattern that gives each run its own. It returns
-// false if the names state other conditions than the names of the runs, or if the pattern does not read them.
+// false if the names state other conditions than the names of the runs, or if one of them does not fit the pattern.
 func (p *plan) tarePattern(files []string) (string, bool) {
 	if len(files) == 1 {
 		return files[0], true
@@ -180,11 +188,11 @@ func (p *plan) tarePattern(files []string) (string, bool) {
 	}
 
 	for _, column := range names.fields {
-		own := p.sheet.byName(column.name)
 		if column.countDistinct() < 2 {
 			continue
 		}
 
+		own := p.sheet.byName(column.name)
 		if !known[column.name] || own == nil {
 			return "", false
 		}

@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"doubletake/pipeline/config"
 )
 
 // Names of recordings without wind and of backgrounds, in several languages, beside names that only resemble them.
@@ -105,12 +107,115 @@ func TestTareByNames(t *testing.T) {
 		assert.NotContains(t, r.YAML, "exclude:", "%v", c.others)
 		assert.Contains(t, strings.Join(r.Notes, "\n"), "of the zero without wind, by the names: balance.tare")
 	}
+}
 
-	files := balanceFiles("V", "tare_x1.txt", "tare_x2.txt")
-	files["matrix.txt"] = matrix
-	r := lookAt(t, files)
-	assert.NotContains(t, r.YAML, "tare: {file", "names that state other conditions than the runs")
-	assert.Contains(t, strings.Join(r.Notes, "\n"), "2 files (first tare_x1.txt): left out, recordings without wind")
+// Recordings without wind are left out if the names of the recordings before the runs, or after them, are not clear.
+func TestTareLeftOut(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		others []string
+		note   string
+	}{
+		{
+			"other conditions than the runs",
+			[]string{"tare_x1.txt", "tare_x2.txt"},
+			"2 files (first tare_x1.txt): left out, recordings without wind",
+		},
+		{
+			"two after the runs",
+			[]string{"tare_before.txt", "tare_after_1.txt", "tare_after_2.txt"},
+			"3 files (first tare_after_1.txt): left out, recordings without wind",
+		},
+		{
+			"two before the runs",
+			[]string{"tare_before_1.txt", "tare_before_2.txt", "tare_after.txt"},
+			"3 files (first tare_after.txt): left out, recordings without wind",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			files := balanceFiles("V", c.others...)
+			files["matrix.txt"] = "\tU1\tU2\nFx\t40\t0.1\nFz\t0.2\t60\n"
+			r := lookAt(t, files)
+			assert.NotContains(t, r.YAML, "tare: {file")
+			assert.Contains(t, r.YAML, "exclude: [")
+			assert.Contains(t, strings.Join(r.Notes, "\n"), c.note)
+		})
+	}
+}
+
+// The word or the number behind the words for no wind says whether a recording was made before or after the runs.
+func TestPlacesOfWindOff(t *testing.T) {
+	for _, c := range []struct{ file, place, when string }{
+		{"tare1.txt", "1", "before"},
+		{"tare2_u20.txt", "2", "after"},
+		{"run3_tare_2.txt", "2", "after"},
+		{"Tare_before.csv", "before", "before"},
+		{"tares-after.csv", "after", "after"},
+		{"tara_dopo.txt", "dopo", "after"},
+		{"tara.txt", "", "neither"},
+		{"zero_after.txt", "after", "after"},
+		{"zero.end", "", "neither"},
+		{"Null_vorher.csv", "vorher", "before"},
+		{"Nullmessung_vor_u20.csv", "vor", "before"},
+		{"Nullmessung.csv", "", "neither"},
+		{"nullpunkt2.csv", "2", "after"},
+		{"wind-off-after.dat", "after", "after"},
+		{"windoff2.dat", "2", "after"},
+		{"windoff_start.dat", "start", "before"},
+		{"wind_aus_nachher.dat", "nachher", "after"},
+		{"ohne Wind Anfang.dat", "Anfang", "before"},
+		{"sans_vent_après.txt", "après", "after"},
+		{"senza_vento_prima.txt", "prima", "before"},
+		{"senza_vento_dopo.txt", "dopo", "after"},
+		{"sin_viento_después.txt", "después", "after"},
+		{"no-wind-b.txt", "b", "after"},
+		{"wind_off_u20.txt", "u", "neither"},
+	} {
+		t.Run(c.file, func(t *testing.T) {
+			place := placeOf(c.file)
+			assert.Equal(t, c.place, place)
+			assert.Equal(t, c.when == "before", beforeWords.MatchString(place), "is before the runs")
+			assert.Equal(t, c.when == "after", afterWords.MatchString(place), "is after the runs")
+		})
+	}
+}
+
+// Two channels with one name for an outcome get two outcomes.
+func TestFreeNamesOfOutcomes(t *testing.T) {
+	for _, c := range []struct {
+		name, head string
+		want       string
+	}{
+		{"lift by its word and as Fz", "Fx\tFz\tLift", `columns: {drag: "Fx", lift: "Fz", lift_2: "Lift"}`},
+		{
+			"two balances", "L/Fz\tR/Fz\tR/Fx",
+			`columns: {lift: "L/Fz", lift_2: "R/Fz", drag: "R/Fx"}`,
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			files := map[string]string{}
+			for _, alpha := range []int{0, 2, 4, 6} {
+				text := c.head + "\n"
+				for k := range 50 {
+					text += fmt.Sprintf("%.4f\t%.4f\t%.4f\n", float64(k*k%7), float64(k*k%11+alpha), float64(k*k%13))
+				}
+
+				files[fmt.Sprintf("a%d.txt", alpha)] = text
+			}
+
+			assert.Contains(t, lookAt(t, files).YAML, c.want)
+		})
+	}
+
+	p := &plan{sheet: &sheet{}}
+	var names []string
+	for _, channel := range []string{"p a", "p-a", "p.a", "p_a", "q"} {
+		name := p.outcomeOfChannel(channel)
+		p.Columns = append(p.Columns, config.NamedString{Name: name, Value: channel})
+		names = append(names, name)
+	}
+
+	assert.Equal(t, []string{"p_a", "p_a_2", "p_a_3", "p_a_4", "q"}, names)
 }
 
 // A folder of volts without a matrix gives a configuration that asks for the loads, and none that trains on volts.
