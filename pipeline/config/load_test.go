@@ -27,8 +27,8 @@ func TestParseDocuments(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// An alias means the value at its anchor, for keys, values and elements alike. A value of any form behind an alias gives
-// the same keys as the value itself.
+// An alias means the value at its anchor, for keys, values and elements alike: a section with an alias is the same as a
+// section with the value itself.
 func TestAliases(t *testing.T) {
 	for _, c := range []struct{ name, value, withValue string }{
 		{"the gains of channels", "{1: -2.5, 3: 0.5}", "calibration: {full_scale_v: 10, gain_db: VALUE}"},

@@ -158,8 +158,8 @@ func splitBeforeAfter(files []string) (before, after []string) {
 	return before, after
 }
 
-// afterWindOff matches the number or the word behind a word of recordings without wind: tare1, zero_after. A word stands
-// behind a sign, so no end of the word before it is taken: nullmessung is not null with messung behind it.
+// afterWindOff matches the number or the word behind a word of recordings without wind: tare1, zero_after. There must
+// be a sign before a word, because the end of nullmessung is not a word behind null.
 var afterWindOff = regexp.MustCompile(`(?i)(?:^|[^\pL])` + windOffWords + `(?:[-_ ]?(\d+)|[-_ ](\pL+))`)
 
 // placeOf returns the word in a name that may tell whether a recording was made before or after the runs.
