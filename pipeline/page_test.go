@@ -268,7 +268,7 @@ func (d directivity) assertMeasured(t *testing.T, row int, drawn float64) {
 	assert.Contains(t, pair, drawn, "measured")
 }
 
-// Recordings with a name alone (case only-names) go to the report: spectra and levels, no model, and a page without
+// Recordings with a name alone go to the report: spectra and levels, no model, and a page without
 // anything to choose. An empty cell of their only condition is an error with its place (issue "Who is who").
 func TestNoNumericCondition(t *testing.T) {
 	lift := "time,lift\n"

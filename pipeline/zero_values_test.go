@@ -17,7 +17,7 @@ import (
 	"doubletake/pipeline/pipelinetest"
 )
 
-// A setting of 0 counts as 0, and not as a setting that was left out (case zero-is-a-value). Expected: the same
+// A setting of 0 counts as 0, and not as a setting that was left out. Expected: the same
 // outcomes as with a number near 0, and other outcomes than with another number, such as the default.
 func TestZeroIsAValue(t *testing.T) {
 	dir := t.TempDir()

@@ -9,7 +9,7 @@ import (
 type evaluator struct {
 	net[float32]
 	m *Model
-	v []float32 // raw variances of a block, rows × outcomes without padding between
+	v []float32 // variances of a block, rows × outcomes without padding between; run computes them in place
 }
 
 // evalBlock is the number of rows that are evaluated together.
@@ -81,9 +81,9 @@ func (e *evaluator) answers(x, y []float32, mu, variance []float64) {
 			}
 		}
 
-		m := mu[s*e.outcomes : (s+rows)*e.outcomes]
-		v := variance[s*e.outcomes : (s+rows)*e.outcomes]
-		e.run(rows, m, v)
+		first := s * e.outcomes
+		end := first + rows*e.outcomes
+		e.run(rows, mu[first:end], variance[first:end])
 	}
 }
 

@@ -244,7 +244,7 @@ func TestAcross(t *testing.T) {
 		"(if repeats were measured on several of them, pair across: pairs: {across: Day})")
 }
 
-// A column called run names the runs (case run-column) and is not an input. A column of names that look like numbers is
+// A column called run names the runs and is not an input. A column of names that look like numbers is
 // not an input either.
 func TestRunColumn(t *testing.T) {
 	for _, c := range []struct{ text, want string }{

@@ -59,7 +59,7 @@ func TestGood(t *testing.T) {
 
 	e := f.Experiments[0]
 
-	// Text that YAML 1.1 takes for numbers must stay as written (STYLE §3).
+	// Text that YAML 1.1 takes for numbers must stay as written.
 	require.Equal(t, "2023_04_11", e.Ingest.Conditions, "text changed")
 	assert.Equal(t, "007.wav", e.Ingest.Files[1], "text changed")
 

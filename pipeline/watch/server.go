@@ -34,7 +34,7 @@ const (
 )
 
 // restShare is the least time between two looks at the work directory, in times that the last look took. So at most 2 %
-// of the time is spent on looks.
+// of the time is spent on looks that succeed. A look that fails does not delay the next one.
 const restShare = 50
 
 // refreshEvery is the least time between two looks at the work directory while anybody watches. It is a variable for
@@ -205,8 +205,8 @@ func (s *Server) known(host string) bool {
 	return isAddress || isNamed || strings.EqualFold(name, "localhost")
 }
 
-// report sends the report as it is. The report has scripts, so that browsers are told to keep it apart from the other
-// pages.
+// report sends the report as it is. Because the report has scripts, the answer tells browsers to keep it apart from the
+// other pages.
 func (s *Server) report(w http.ResponseWriter) {
 	file, err := engine.OpenOwn(filepath.Join(s.watcher.dir, reportFile))
 	if err != nil {

@@ -22,7 +22,7 @@ func (f *Findings) AddFarRuns(ctx context.Context, settings honest.Settings, set
 	}
 
 	for _, r := range far {
-		what := "all levels are"
+		what := "all levels are" // Outcome is negative if all levels are far
 		unit := "dB"
 		if r.Outcome >= 0 {
 			what = set.Outcomes[r.Outcome].Name + " is"

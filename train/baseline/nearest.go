@@ -24,8 +24,8 @@ const nearestAsked = 1000
 // nearest is a fitted NearestGroup.
 type nearest struct {
 	cells
-	std    []float64 // training deviations of the inputs
-	steady []bool    // by input: it is constant within each group
+	std        []float64 // training deviations of the inputs
+	isConstant []bool    // by input: it is constant within each group
 }
 
 // Fit stores the conditions. It does not use the seed.
@@ -35,21 +35,9 @@ func (NearestGroup) Fit(ctx context.Context, data triplets.Set, _ uint64) (Predi
 	}
 
 	c := cellsOf(data)
-	n := nearest{cells: c, std: triplets.ScaleOf(data.In, c.x).Std, steady: make([]bool, data.In)}
-	for j := range n.steady {
-		first := make([]float64, c.groups)
-		for k := c.n - 1; k >= 0; k-- {
-			first[c.group[k]] = c.at(k)[j]
-		}
+	n := nearest{cells: c, std: triplets.ScaleOf(data.In, c.x).Std, isConstant: constantInGroups(c, data.In)}
 
-		n.steady[j] = true
-		for k, g := range c.group {
-			n.steady[j] = n.steady[j] && c.at(k)[j] == first[g]
-		}
-	}
-
-	mu := slices.Repeat([]float64{math.NaN()}, len(c.y))
-
+	mu := slices.Repeat([]float64{math.NaN()}, len(c.y)) // learn leaves out the cells that stay NaN
 	asked := min(c.n, nearestAsked)
 	for i := range asked {
 		if err := ctx.Err(); err != nil {
@@ -64,6 +52,23 @@ func (NearestGroup) Fit(ctx context.Context, data triplets.Set, _ uint64) (Predi
 	p.learn(data, c, mu)
 
 	return p, nil
+}
+
+// constantInGroups reports for each input whether all cells of a group have the same value of the input.
+func constantInGroups(c cells, inputs int) []bool {
+	isConstant := slices.Repeat([]bool{true}, inputs)
+	first := make([][]float64, c.groups) // inputs of the first cell of each group
+	for k, g := range c.group {
+		if first[g] == nil {
+			first[g] = c.at(k)
+		}
+
+		for j, value := range c.at(k) {
+			isConstant[j] = isConstant[j] && value == first[g][j]
+		}
+	}
+
+	return isConstant
 }
 
 // mean stores in mu the mean outcomes of the cells nearest to x, without cells of the excluded group, which is −1 for
@@ -100,7 +105,8 @@ type distance struct {
 	condition float64 // squared distance over the other inputs
 }
 
-// distance returns the distance of x from a cell, in units of the inputs' training deviations.
+// distance returns the distance of x from a cell, in units of the inputs' training deviations. Inputs without a
+// deviation do not count.
 func (n nearest) distance(x []float64, cell int) distance {
 	var d distance
 	for j, v := range n.at(cell) {
@@ -109,7 +115,7 @@ func (n nearest) distance(x []float64, cell int) distance {
 		}
 
 		z := (x[j] - v) / n.std[j]
-		if n.steady[j] {
+		if n.isConstant[j] {
 			d.group += float64(z * z)
 		} else {
 			d.condition += float64(z * z)

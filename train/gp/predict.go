@@ -84,7 +84,7 @@ func (m *Model) conditionsTogether(n int) int {
 // the units of the outcome.
 func (m *Model) unscale(p triplets.Prediction, k, j int, mean, variance float64, z []float64) {
 	std := m.OutputStd[j]
-	p.Mu[k] = mean*std + m.OutputMean[j]
+	p.Mu[k] = float64(mean*std) + m.OutputMean[j]
 	p.Claim[k] = variance * std * std
 	p.Noise[k] = m.Noise[j].variance(z) * std * std
 }

@@ -205,7 +205,7 @@ func (e *EnsembleModel) Predict(ctx context.Context, x []float64) (triplets.Pred
 	for i := range p.Mu { // to the units of the outcomes
 		j := i % e.Outcomes
 		std := e.YStd[j]
-		p.Mu[i] = p.Mu[i]*std + e.YMean[j]
+		p.Mu[i] = float64(p.Mu[i]*std) + e.YMean[j]
 		p.Claim[i] *= std * std
 		p.Noise[i] *= std * std
 	}

@@ -370,7 +370,7 @@ func TestKnownThing(t *testing.T) {
 	assert.GreaterOrEqual(t, inside, len(train)*9/10, "rows inside the intervals of their own wing, of %d", len(train))
 }
 
-// Wings differ by 0.3, but only one was measured (case one-wing). Expected: the half width for a new wing is at least
+// Wings differ by 0.3, but only one was measured. Expected: the half width for a new wing is at least
 // 0.3.
 func TestOneThing(t *testing.T) {
 	m, _ := wings(3, 1, 0.3).calibrate(t, true)

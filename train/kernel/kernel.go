@@ -152,10 +152,20 @@ func Names() []string {
 // Resolve returns the set with that name. "auto" and "" stand for the set in the environment variable
 // DOUBLETAKE_KERNELS or, without it, for the fastest set that this machine runs.
 func Resolve(name string) (*Set[float32], error) {
-	if name == "" || name == "auto" {
-		name = os.Getenv(EnvVar)
+	if name != "" && name != "auto" {
+		return named(name)
 	}
 
+	set, err := named(os.Getenv(EnvVar))
+	if err != nil {
+		return nil, fmt.Errorf("read the environment variable %s: %w", EnvVar, err)
+	}
+
+	return set, nil
+}
+
+// named returns the set with that name, and the fastest set that this machine runs for "auto" and "".
+func named(name string) (*Set[float32], error) {
 	switch name {
 	case "portable":
 		return portable32, nil

@@ -635,12 +635,17 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// The error for an unknown name lists the names.
+// The error for an unknown name lists the names. If the name comes from the environment variable, the error says so.
 func TestResolveRefuses(t *testing.T) {
+	_, err := Resolve("sse9")
+	require.EqualError(t, err, `choose kernels "sse9": expected auto, portable or avx2`, "stated name")
+	require.NotErrorIs(t, err, ErrUnavailable)
+
 	t.Setenv(EnvVar, "sse9")
 
-	_, err := Resolve("auto")
-	require.EqualError(t, err, `choose kernels "sse9": expected auto, portable or avx2`)
+	_, err = Resolve("auto")
+	require.EqualError(t, err, "read the environment variable DOUBLETAKE_KERNELS: "+
+		`choose kernels "sse9": expected auto, portable or avx2`, "name in the environment")
 	assert.NotErrorIs(t, err, ErrUnavailable)
 }
 

@@ -135,7 +135,7 @@ func rows(n int, format string) string {
 	return b.String()
 }
 
-// TestHeaderShapes reads headers as instruments and people write them (case title-above-header). The expected names,
+// TestHeaderShapes reads headers as instruments and people write them. The expected names,
 // units and rates are what a person reads in them.
 func TestHeaderShapes(t *testing.T) {
 	const xy, xyz = "%[1]g,1#\n", "%[1]g,1#,2#\n"

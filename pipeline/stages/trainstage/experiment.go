@@ -19,12 +19,13 @@ import (
 func settingsOf(exp plan.Experiment) *experiment.Experiment {
 	tr := exp.Train
 	across, _ := exp.Across()
+	hasBatch := exp.File != nil && exp.File.Has(exp.Key+".train.optimizer.batch")
 
 	return &experiment.Experiment{
 		Inputs: tr.Inputs, Outcomes: tr.Outcomes, Splits: tr.Splits, Honest: tr.Honest, Form: tr.Form,
-		Network: network(exp, 0), Seeds: tr.Seeds, Members: tr.Members,
-		BatchStated: exp.File != nil && exp.File.Has(exp.Key+".train.optimizer.batch"),
-		Couples:     exp.DSP.Couples, Across: across, Scatter: scatter(exp),
+		Network: network(exp, 0), // the seed is set when a network is trained
+		Seeds:   tr.Seeds, Members: tr.Members, BatchStated: hasBatch,
+		Couples: exp.DSP.Couples, Across: across, Scatter: scatter(exp),
 	}
 }
 
@@ -58,7 +59,8 @@ func CheckSplits(exp plan.Experiment, ing ingeststage.Result, splits []experimen
 }
 
 // WarnEach warns if a condition whose values are held out in turn has many values, or if its values scatter about set
-// points, which are then torn apart. ing must have the conditions of all recordings.
+// points, so that values of one set point are held out in different turns. ing must have the conditions of all
+// recordings, and the experiment must have a file.
 func WarnEach(exp plan.Experiment, ing ingeststage.Result) (warnings []ingest.Warning, err error) {
 	texts, err := experimentOf(exp, &ing).WarnEach(exp.Train.Splits)
 	if err != nil {

@@ -326,7 +326,7 @@ func TestByHand(t *testing.T) {
 	assert.Contains(t, notes, ": x 3")
 }
 
-// One interval in several units has one answer (case judge-units), and bounds may be infinite: shares inside and half
+// One interval in several units has one answer, and bounds may be infinite: shares inside and half
 // widths by hand.
 func TestUnitsAndBounds(t *testing.T) {
 	dir := t.TempDir()

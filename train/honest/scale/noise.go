@@ -28,7 +28,7 @@ const (
 // values the number of values in this mean, pairs times outcomes. The scale is the mean over groups, which have equal
 // weights. The degrees of freedom are chosen so that ln κ scatters as the logarithms of the ratios do, beyond the
 // scatter that the number of their pairs explains. With fewer than groupsOfScatter groups, or without such scatter,
-// they are the number of all values.
+// they are the number of all values. Without groups, or if all pairs are equal, PairNoise returns Exact.
 func PairNoise(ratio []float64, values []int) Noise {
 	var n Noise
 	logs := make([]float64, len(ratio))
@@ -65,7 +65,7 @@ func trigamma(x float64) float64 {
 
 	y := 1 / (x * x)
 
-	return v + 1/x + y/2 + y/x*(1.0/6-y*(1.0/30-y/42))
+	return v + 1/x + y/2 + float64(y/x*(1.0/6-float64(y*(1.0/30-y/42))))
 }
 
 // Accuracy of inverseTrigamma.
@@ -80,7 +80,7 @@ func inverseTrigamma(v float64) float64 {
 	x := 0.5 + 1/v
 	for range inverseSteps {
 		t := trigamma(x)
-		h := slopeStep * x
+		h := float64(slopeStep * x)
 		slope := (trigamma(x+h) - trigamma(x-h)) / (2 * h)
 		step := t * (1 - t/v) / slope
 		x = max(x+step, x/10)

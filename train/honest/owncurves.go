@@ -19,8 +19,9 @@ const (
 )
 
 // ownCurves returns the labels of m whose names differ in more than an offset: the evidence of the process is larger if
-// the names are inputs as well, with the numbers 0 and 1. It fits both processes on few conditions, as the screen of
-// forms does. It does not examine harmonics of a rotor, or models of more than choiceConditions conditions.
+// the names are inputs as well, with the numbers 0 and 1. It fits both processes on few conditions, with the rows and
+// steps that the screen of forms uses. It returns nil for harmonics of a rotor and for models of more than
+// choiceConditions conditions, and it skips a label if the data allow no process with or without the added inputs.
 func (l Learner) ownCurves(ctx context.Context, t trainingGroups, m *Model) ([]interval.OwnCurves, error) {
 	if m.Orders != nil || m.Process.Conditions() > choiceConditions {
 		return nil, nil
@@ -38,18 +39,18 @@ func (l Learner) ownCurves(ctx context.Context, t trainingGroups, m *Model) ([]i
 		r.form = m.Form()
 		r.hyperRows = screenRows
 		r.steps = screenSteps
-		offsets, base, err := r.fit(ctx)
+		offsets, offsetsProcess, err := r.fit(ctx)
 		if err != nil {
 			return nil, err
 		}
 
-		curves, withNames, err := r.withNames(k).fit(ctx)
+		curves, curvesProcess, err := r.withNames(k).fit(ctx)
 		if err != nil {
 			return nil, err
 		}
 
-		if base == nil || withNames == nil {
-			continue
+		if offsetsProcess == nil || curvesProcess == nil {
+			continue // the data allow no process
 		}
 
 		if gain := curves.logEvidence() - offsets.logEvidence(); gain > curveMargin {
@@ -61,7 +62,7 @@ func (l Learner) ownCurves(ctx context.Context, t trainingGroups, m *Model) ([]i
 }
 
 // withNames returns the rows with one more input for each name of label k except the first. The input is 1 if the row
-// has the name, and 0 otherwise.
+// has the name, and 0 otherwise. Conditions or set points that are nil stay nil.
 func (r processRows) withNames(k int) processRows {
 	added := len(r.Labels[k].Names) - 1
 	withIndicators := func(x []float64) []float64 {

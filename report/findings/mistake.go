@@ -1,0 +1,64 @@
+package findings
+
+import (
+	"path"
+	"strings"
+)
+
+// mistake is a finding about files or runs, with the effect that leaving them out has on the intervals.
+type mistake struct {
+	code  string
+	first string // the first file that it is about; "" if the text names the file
+	text  string
+	files map[string]bool // names of files, of runs, or "#" and a channel of all files
+
+	// effect describes the interval that shrinks most, without and with the files; "" if none does.
+	effect string
+	// ratio is the half width of this interval without the files over its half width with them, and 1 if it is unknown.
+	ratio float64
+}
+
+// String returns the finding in words, beginning with what it is about.
+func (m *mistake) String() string {
+	text := m.text
+	switch {
+	case m.effect == "":
+	case len(m.files) == 1:
+		text = "without it " + m.effect + "; " + text
+	default:
+		text = "without them " + m.effect + "; " + text
+	}
+
+	if m.first == "" {
+		return text
+	}
+
+	return accused(m.first) + ": " + text
+}
+
+// accused names a file, or a channel of all files, which is "#" and its name among the files of a mistake.
+func accused(file string) string {
+	if channel, ok := strings.CutPrefix(file, "#"); ok {
+		return "channel " + channel
+	}
+
+	return file
+}
+
+// concerns reports whether a file of the mistake is the run, one of two runs of a pair, which "+" joins, the recording,
+// or the recording's channel, which follows "#". Files match by their path or by their name.
+func (m *mistake) concerns(run, recording string) bool {
+	names := append(strings.Split(run, "+"), recording)
+	if _, channel, hasChannel := strings.Cut(recording, "#"); hasChannel {
+		names = append(names, "#"+channel)
+	}
+
+	for _, name := range names {
+		name = strings.TrimSpace(name)
+		if m.files[name] || m.files[path.Base(name)] {
+			return true
+		}
+	}
+
+	return false
+}
