@@ -1,4 +1,4 @@
-package format
+package format_test
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"doubletake/ingest"
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/condition"
+	"doubletake/ingest/format"
 	"doubletake/ingest/ingesttest"
 	"doubletake/ingest/stats"
 	"doubletake/internal/testfile"
@@ -56,7 +57,7 @@ func TestArrayTruth(t *testing.T) {
 	for _, name := range names {
 		want := all[name]
 		t.Run(name, func(t *testing.T) {
-			r, err := Open(filepath.Join("testdata/arrays", name), ingest.Options{})
+			r, err := format.Open(filepath.Join("testdata/arrays", name), ingest.Options{})
 			require.NoError(t, err)
 			defer r.Close()
 
@@ -113,7 +114,7 @@ func TestArrayTruth(t *testing.T) {
 func TestScanDifferentLengths(t *testing.T) {
 	all, _ := arrayTruths(t)
 
-	r, err := Open("testdata/arrays/v5.mat", ingest.Options{})
+	r, err := format.Open("testdata/arrays/v5.mat", ingest.Options{})
 	require.NoError(t, err)
 	defer r.Close()
 	info := r.Info()
@@ -153,7 +154,7 @@ func TestScanDifferentLengths(t *testing.T) {
 
 // An attribute becomes a condition, in the unit of its name. The expected values are those that make_arrays.py wrote.
 func TestAttributeNumber(t *testing.T) {
-	r, err := Open("testdata/arrays/tunnel_U10_a4.h5", ingest.Options{})
+	r, err := format.Open("testdata/arrays/tunnel_U10_a4.h5", ingest.Options{})
 	require.NoError(t, err)
 	defer r.Close()
 
@@ -191,7 +192,7 @@ func TestArrayRates(t *testing.T) {
 		// The user may name any attribute. The property rpm is 3000, so this period is 3000 s.
 		{"run.tdms", ingest.Options{Arrays: ingest.ArrayOptions{PeriodAttribute: "rpm"}}, 1.0 / 3000},
 	} {
-		r, err := Open(filepath.Join("testdata/arrays", c.file), c.o)
+		r, err := format.Open(filepath.Join("testdata/arrays", c.file), c.o)
 		require.NoError(t, err, "%s", c.file)
 		assert.InEpsilon(t, c.want, r.Info().Channels[0].RateHz, 1e-9, "%s: rate with %+v", c.file, c.o)
 		require.NoError(t, r.Close())
@@ -209,7 +210,7 @@ func TestArrayRates(t *testing.T) {
 			`expected a number above zero in "label", found "run 1"`,
 		},
 	} {
-		_, err := Open(filepath.Join("testdata/arrays", c.file), c.o)
+		_, err := format.Open(filepath.Join("testdata/arrays", c.file), c.o)
 		require.ErrorContains(t, err, c.want, "%s", c.file)
 	}
 }
@@ -217,10 +218,10 @@ func TestArrayRates(t *testing.T) {
 // Asking by name for something that cannot be read as numbers is an error, and so is asking for all channels. The files
 // are those of the tests of package hdf5.
 func TestUnread(t *testing.T) {
-	r, err := Open("hdf5/testdata/refused.h5", ingest.Options{})
+	r, err := format.Open("hdf5/testdata/refused.h5", ingest.Options{})
 	ingesttest.WantDataError(t, r, err, "filter ", "not supported")
 
-	r, err = Open("testdata/conventions/axes_v73.mat", ingest.Options{})
+	r, err = format.Open("testdata/conventions/axes_v73.mat", ingest.Options{})
 	require.NoError(t, err)
 	defer r.Close()
 	_, err = ingest.FindChannel(r.Info(), "sparse")
@@ -233,7 +234,7 @@ func TestUnread(t *testing.T) {
 // Spectra are told from time series by a vector of frequencies, as in ISAE's layout
 // (docs/method.md#layouts-of-published-files). The archive of microphones has no such vector.
 func TestRequireTimeSeries(t *testing.T) {
-	r, err := Open("testdata/arrays/ISAE_2_square20_L0.h5", ingest.Options{})
+	r, err := format.Open("testdata/arrays/ISAE_2_square20_L0.h5", ingest.Options{})
 	require.NoError(t, err)
 	defer r.Close()
 
@@ -243,7 +244,7 @@ func TestRequireTimeSeries(t *testing.T) {
 	ingesttest.WantDataError(t, nil, ingest.RequireTimeSeries(r, []int{c}), "a time series",
 		"a spectrum over /ISAE_2_square20_L0/frequency_Hz (60 frequencies in steps of 25 Hz)")
 
-	m, err := Open("testdata/arrays/mics.npz", ingest.Options{})
+	m, err := format.Open("testdata/arrays/mics.npz", ingest.Options{})
 	require.NoError(t, err)
 	defer m.Close()
 
@@ -275,7 +276,7 @@ func testLayouts(t *testing.T, folder string, files int) {
 	require.Len(t, truth, files, "files of truth.json")
 
 	for name, want := range truth {
-		r, err := Open(filepath.Join(folder, name), ingest.Options{})
+		r, err := format.Open(filepath.Join(folder, name), ingest.Options{})
 		require.NoError(t, err)
 		defer r.Close()
 

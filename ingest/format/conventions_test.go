@@ -1,4 +1,4 @@
-package format
+package format_test
 
 import (
 	"encoding/json"
@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"doubletake/ingest"
+	"doubletake/ingest/format"
 	"doubletake/internal/testfile"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -34,7 +35,7 @@ func TestConventions(t *testing.T) {
 		for _, want := range cases {
 			t.Run(name+" "+want.TimeAxis, func(t *testing.T) {
 				o := ingest.Options{Arrays: ingest.ArrayOptions{TimeAxis: want.TimeAxis}}
-				r, err := Open(filepath.Join("testdata/conventions", name), o)
+				r, err := format.Open(filepath.Join("testdata/conventions", name), o)
 				require.NoError(t, err)
 				defer r.Close()
 
@@ -82,7 +83,7 @@ func TestConventions(t *testing.T) {
 // A square array is refused if nothing names its axis of time.
 func TestSquare(t *testing.T) {
 	for _, name := range []string{"square.npy", "square.npz"} {
-		_, err := Open("testdata/conventions/"+name, ingest.Options{})
+		_, err := format.Open("testdata/conventions/"+name, ingest.Options{})
 		assert.ErrorContains(t, err, "time_axis")
 		assert.ErrorContains(t, err, "[4 4]")
 	}

@@ -1,4 +1,4 @@
-package format
+package format_test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 
 	"doubletake/ingest"
 	"doubletake/ingest/campaign"
+	"doubletake/ingest/format"
 	"doubletake/ingest/ingesttest"
 	"doubletake/ingest/stats"
 	"github.com/stretchr/testify/assert"
@@ -51,7 +52,7 @@ func TestRealPrinceton(t *testing.T) {
 	require.NoError(t, err)
 
 	infos := func(p string) (ingest.Info, error) {
-		r, err := Open(filepath.Join(dir, p), ingest.Options{})
+		r, err := format.Open(filepath.Join(dir, p), ingest.Options{})
 		if err != nil {
 			return ingest.Info{}, err
 		}
@@ -85,7 +86,7 @@ func TestRealPrinceton(t *testing.T) {
 	assert.Equal(t, 0.0, r.Recordings[0].Conditions["alpha_deg"])
 	assert.Equal(t, 1.0, r.Recordings[0].Conditions["setting"])
 
-	f, err := Open(filepath.Join(dir, r.Path), ingest.Options{})
+	f, err := format.Open(filepath.Join(dir, r.Path), ingest.Options{})
 	require.NoError(t, err)
 	defer f.Close()
 
@@ -115,7 +116,7 @@ func TestRealCrazyflie(t *testing.T) {
 	require.Len(t, files, 7, "%v, %v", files, err)
 
 	for _, f := range files {
-		r, err := Open(filepath.Join(dir, f), ingest.Options{})
+		r, err := format.Open(filepath.Join(dir, f), ingest.Options{})
 		require.NoError(t, err)
 
 		i := r.Info()
@@ -133,7 +134,7 @@ func TestRealCrazyflie(t *testing.T) {
 		r.Close()
 	}
 
-	r, err := Open(filepath.Join(dir, "propellers_only_4mics/m1.npy"), ingest.Options{RateHz: 48000})
+	r, err := format.Open(filepath.Join(dir, "propellers_only_4mics/m1.npy"), ingest.Options{RateHz: 48000})
 	require.NoError(t, err)
 	defer r.Close()
 
@@ -159,7 +160,7 @@ func TestRealCyclone(t *testing.T) {
 	}}}
 
 	open := func(p string) ingest.Reader {
-		r, err := Open(filepath.Join(dir, p), o)
+		r, err := format.Open(filepath.Join(dir, p), o)
 		require.NoError(t, err)
 
 		return r

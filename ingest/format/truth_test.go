@@ -1,4 +1,4 @@
-package format
+package format_test
 
 import (
 	"encoding/json"
@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"doubletake/ingest"
+	"doubletake/ingest/format"
 	"doubletake/ingest/ingesttest"
 	"doubletake/internal/testfile"
 	"github.com/stretchr/testify/assert"
@@ -83,7 +84,7 @@ func TestTruth(t *testing.T) {
 	for _, name := range names {
 		want := all[name]
 		t.Run(name, func(t *testing.T) {
-			r, err := Open(name, ingest.Options{})
+			r, err := format.Open(name, ingest.Options{})
 			require.NoError(t, err)
 			defer r.Close()
 
