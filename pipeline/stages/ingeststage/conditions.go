@@ -124,6 +124,3 @@ func unique(names ...[]string) []string {
 func removeNames(names []string, drop func(name string) bool) []string {
 	return slices.DeleteFunc(slices.Clone(names), drop)
 }
-
-// isEmpty reports whether a name is "".
-func isEmpty(name string) bool { return name == "" }
