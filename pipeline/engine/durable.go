@@ -10,12 +10,11 @@ import (
 	"time"
 )
 
-// Results become durable in groups. A sealed result has its name at once, and the
-// tasks that follow read it from memory. settle makes all results that were sealed so far
-// durable together: before one of them gets its readable name, before a
-// former result is removed, and before the index is written. After a power cut the index
-// therefore lists durable results only. Other objects are used only if their files have the digests that
-// their manifests list.
+// Results become durable in groups. A sealed result has its name at once, and the tasks that follow read it from
+// memory. settle makes all results that were sealed so far durable together: before one of them gets its readable name,
+// before a former result is removed, and before the index is written. After a power cut the index therefore lists
+// durable results only. Objects that it does not list are used only if their files have the digests that their
+// manifests list.
 
 // If a disk fails to write, one sync reports the error, and the next one succeeds
 // although the data are lost (fsync(2)). So after a failed sync the results that were being written are

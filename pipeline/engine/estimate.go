@@ -7,8 +7,8 @@ import (
 
 // Estimate forecasts how long a run still takes. It compares the seconds that tasks took with the seconds that were
 // expected of them, in three groups: all tasks, the tasks of a stage, and the tasks of a stage with the same version
-// and experiment. A group with few tasks leans on the group before. The methods are called by one goroutine at a time,
-// as Options.Observe is.
+// and experiment. The ratio of a group with few tasks is drawn towards the ratio of the group before it, which is
+// larger. The methods are called by one goroutine at a time, as Options.Observe is.
 type Estimate struct {
 	jobs    int                 // tasks at a time; 0: a cluster decides, and most stands for the number
 	most    int                 // the greatest number of tasks that ran at the same time
@@ -99,7 +99,8 @@ func (e *Estimate) paces(task *Task) []*pace {
 	return list
 }
 
-// leastLeft is the share of its expected time that a task which takes longer is still expected to take.
+// leastLeft is for tasks that run longer than expected: such a task is still expected to take this share of its
+// expected time.
 const leastLeft = 0.05
 
 // Left returns how long the tasks that have not ended will take: the sum of their expected

@@ -15,12 +15,11 @@ type Executor interface {
 	// Open is called once, with the lock of the work directory held, before the
 	// first task. The session is valid until Close.
 	Open(ctx context.Context, session *Session) error
-	// Limit returns the number of tasks that it takes in hand at a time; 0: as many as are ready.
+	// Limit returns the number of tasks that the executor takes in hand at a time. 0 means all that are ready.
 	Limit() int
-	// Do returns nil when the task's result is sealed, or an error when it is sure that the result
-	// will not be sealed, or soon after ctx ends. One goroutine calls it
-	// for each task in hand. ErrNotStarted means that the task has not begun, which
-	// is not a failure of the task.
+	// Do makes a task. It returns nil when the task's result is sealed, and an error when it is certain that the result
+	// will not be sealed. After ctx ends it returns soon. For each task in hand, which means that Do has not returned, one
+	// goroutine calls Do. ErrNotStarted means that the task has not begun, which is not a failure of the task.
 	Do(ctx context.Context, work *Work) error
 	// Drain is called when a task has failed and the run is to end: tasks that have not
 	// begun need not begin, tasks that have begun may finish.
@@ -33,7 +32,7 @@ type Executor interface {
 // because the run ends.
 var ErrNotStarted = errors.New("not started")
 
-// Session is the run an executor works for.
+// Session is the run for which an executor works.
 type Session struct{ Dir string } // the work directory
 
 // Work is one task that is ready: its inputs exist, and its result is to be made.

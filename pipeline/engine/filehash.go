@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// Bounds of the contents that are kept for the task that needs the hash of a raw file.
+// Bounds of the raw files whose contents are kept after hashing, so that the task need not read them again.
 const (
 	holdBytes = 8 << 20 // size of a file
 	holdFiles = 4       // files of a task

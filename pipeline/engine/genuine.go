@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// Genuine returns a function that checks that the given files of a work directory, all around the path location, are
-// the outputs of one result. If a file is not, it was damaged, edited or exchanged, and the function returns a
-// *FileError. The function returns nil if the cache has no results of the experiment: the files may be in a folder that
-// was copied, or gc may have removed the results.
+// Genuine returns a function that checks whether the given files are the outputs of one result. location is a path in
+// the same experiment of a work directory as these files. If a file is not, it was damaged, edited or exchanged, and
+// the function returns a *FileError. The function always returns nil if location is in no work directory or the cache
+// has no results of the experiment: the files may be in a folder that was copied, or gc may have removed the results.
 func Genuine(location string) func(files ...string) error {
 	location, err := filepath.Abs(location)
 	if err != nil {
@@ -95,8 +95,9 @@ func (k *knownOutputs) add(key, task string, outputs []output) {
 	}
 }
 
-// check returns an error that names the first file that is not an output of a result to which all files before it
-// belong. A file that cannot be read is not reported here: the function that needs it reports it.
+// check returns an error unless all files are outputs of one and the same result. The error names the first file that
+// does not belong to a result together with the files before it. A file that cannot be read is not reported here: the
+// function that needs it reports it.
 func (k *knownOutputs) check(files []string) error {
 	var common map[string]bool // keys of the results that have all files so far
 	for i, file := range files {

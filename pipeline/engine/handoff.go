@@ -34,7 +34,7 @@ func (h *Handoff[T]) Get(job *Job) (value T, ok bool) {
 	return value, ok
 }
 
-// passed is a value on its way.
+// passed is a value that a task has passed on and that the next task has not taken yet.
 type passed struct {
 	value Freer
 	made  map[string]string // digests of the inputs from which it was made, as in Job.made

@@ -14,9 +14,9 @@ import (
 )
 
 // indexMagic begins the file of the index. Three maps follow, and then a CRC-32 checksum of everything before it. A
-// number is a varint, or eight bytes of a float64 as a varint; a text follows its length in bytes; a list or a map
-// follows the number of its elements. The whole index can be restored from the objects' manifests, which also list the
-// inputs of each result.
+// number is a varint, or eight bytes of a float64 as a varint; a text is written as its length in bytes and then its
+// bytes; a list or a map is written as the number of its elements and then the elements. The whole index can be
+// restored from the objects' manifests, which also list the inputs of each result.
 const indexMagic = "doubletake index 9\n"
 
 // indexWriter writes the parts of the index.

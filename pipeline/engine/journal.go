@@ -225,7 +225,7 @@ func (r *runner) journalHead(todo []*Task, expect []float64) []Line {
 }
 
 // Tail returns the last lines of a log. If a panic begins before them, Tail returns the first lines of the panic
-// instead, because the lines behind them are stacks. Tail returns "" if the log cannot be read.
+// instead, because the lines after them are stacks. Tail returns "" if the log cannot be read.
 func Tail(path string, lines int) string {
 	const most = 8 << 10 // bytes that are read from the end
 

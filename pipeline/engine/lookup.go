@@ -148,8 +148,8 @@ func (r *record) stampAll(dir string) error {
 	return nil
 }
 
-// lookup returns the record of the object with the key of st. It returns nil and no damage if there is no such object,
-// and nil and the fault in words if the object is damaged.
+// lookup returns the record of the object with the key of st. If there is no such object, r is nil and damage is "". If
+// the object is damaged, r is nil and damage is the fault in words.
 //
 // If the index has a record with that key for the task, and the files still have the sizes and times in the record,
 // lookup returns the record. Otherwise it reads the object's manifest and hashes the outputs.

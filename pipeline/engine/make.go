@@ -104,8 +104,8 @@ func (r *runner) lookAgain(st *Status) {
 	}
 }
 
-// execute passes the work to the executor. It reports whether it did. It returns no error if another process has made
-// the result meanwhile.
+// execute passes the work to the executor. started reports whether it did: a worker does not if it cannot clear the
+// former object. It returns no error if another process has made the result meanwhile.
 func (r *runner) execute(ctx context.Context, work *Work) (started bool, err error) {
 	if !r.worker {
 		return true, r.executor.Do(ctx, work)

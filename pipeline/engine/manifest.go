@@ -22,7 +22,8 @@ type output struct {
 // digest returns the digest of the output in the keys of tasks that take it.
 func (o output) digest() string { return cmp.Or(o.Digest, o.SHA256) }
 
-// input is a raw file or an input from another task that a key was made of. Manifests keep it to explain a change.
+// input is a raw file, or an output of another task, whose digest is part of a key. Manifests keep it to explain why a
+// task must run again.
 type input struct {
 	Name   string `json:"name"` // path of a raw file, or "task → output"
 	Digest string `json:"digest"`

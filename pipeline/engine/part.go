@@ -135,9 +135,9 @@ const shortWork = 60
 // whether their inputs are up to date. After a failure it goes on with the other tasks, and returns the errors
 // together. siblings are the tasks of all parts. MakePart calls done for each task that it made or found up to date.
 //
-// Siblings in later waves need results of several parts, so that no part alone can make them. If they are a minute's
-// work together, the part that ends last makes them all; MakePart tries it and finds out whether it is the last. left
-// is the number of tasks that a later call must make.
+// Siblings in later waves need results of several parts, so that no part alone can make them. If they are at most a
+// minute's work together (shortWork), the part that ends last makes them all. Every part tries this, and finds out by
+// the missing results whether it is the last. left is the number of tasks that a later call must make.
 //
 // If an input is neither up to date nor an output of a sibling, the error is a
 // *NotReadyError, and MakePart makes nothing.

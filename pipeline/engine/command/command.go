@@ -53,8 +53,8 @@ type Options struct {
 	Facts    []kv.Pair               // facts that nodes and this machine must agree on: version, kernels
 	Notify   func(text string)       // takes messages that concern no single task
 
-	Silent time.Duration // a part whose process shows no life for so long is dead; 0: 30 s
-	Grace  time.Duration // parts that have not begun after so long are reported; 0: 12 s
+	Silent time.Duration // a part without a sign of life for this long counts as dead; 0 means 30 s
+	Grace  time.Duration // parts that have not begun after this time are reported; 0 means 12 s
 }
 
 const (
@@ -73,11 +73,12 @@ const (
 )
 
 const (
-	// partSeconds is the least work of a part, in seconds, if there is so much work.
+	// partSeconds is about the least work of a part, in seconds: pending work of n × partSeconds is divided into n + 1
+	// parts at most.
 	partSeconds = 5
-	// maxAttempts is how often a task is made that fails or whose process is killed.
+	// maxAttempts is the number of attempts to make a task: after this many failures or killed processes it has failed.
 	maxAttempts = 3
-	// maxStarts is how often a task is submitted in jobs in which the program never begins.
+	// maxStarts is the number of times that a task is submitted if the program never begins in its jobs.
 	maxStarts = 5
 	// maxTasks is the greatest number of tasks in hand. Each has a goroutine.
 	maxTasks = 20000
@@ -89,7 +90,7 @@ type Executor struct {
 	ctx     context.Context //nolint:containedctx // of the run, from Open to Close
 	root    string          // path of .cache/command, absolute
 	program string          // path of the program's copy, relative to the folder of a part
-	run     string          // a word in the names of this run's jobs, which no other run has
+	run     string          // a word in the names of this run's jobs; no other run has this word
 
 	incoming  chan *task
 	todo      chan func() // functions that the loop calls
@@ -116,7 +117,7 @@ type Executor struct {
 	understood bool // a job of this run was found in the queue, so that a missing job has left it
 }
 
-// task is a task in hand: from the call of Do to its end.
+// task is a task in hand: Do was called for it and has not returned yet.
 type task struct {
 	work *engine.Work
 	came time.Time  // when Do was called

@@ -63,7 +63,9 @@ func (p *part) log() string { return filepath.Join(p.dir, "log") }
 // tailLines is the number of lines at the end of a log that an error quotes.
 const tailLines = 8
 
-// look reads the folders of all parts, and resolves or submits again the tasks of each.
+// look reads the folders of all parts. It resolves the tasks that have ended, submits tasks again if their part died or
+// did not begin, and forgets parts without tasks in hand. If the file of jobs is gone, the user has cancelled the jobs,
+// and all tasks end with an error.
 func (e *Executor) look(now time.Time) {
 	if _, err := os.Stat(jobsFile(e.root)); errors.Is(err, os.ErrNotExist) && e.fatal == nil {
 		e.fatal = errors.New("cancelled by pipeline cancel; run again to have it made")
@@ -86,7 +88,8 @@ func (e *Executor) look(now time.Time) {
 	e.parts = open
 }
 
-// lookAt reads the folder of a part, and resolves or submits again its tasks.
+// lookAt reads the folder of a part. It resolves the tasks that have ended, and submits the others again if the part
+// died or never began.
 func (e *Executor) lookAt(p *part, now time.Time) {
 	if sign, ok := readLife(p.dir); ok && sign != p.life {
 		p.life = sign
@@ -234,8 +237,8 @@ func (e *Executor) fail(t *task, err *TaskError) {
 }
 
 // restart submits the tasks of a part again if its job has ended, or runs for long, and the program has not begun.
-// Later jobs avoid the job's node. It is not a failed attempt of the tasks, except if the job wrote to its log: then
-// the node sees the folder, and a command before the program has failed.
+// Later jobs avoid the job's node. This does not count as a failed attempt of the tasks, unless the job wrote to its
+// log. A log shows that the node sees the folder, so that a command before the program must have failed.
 func (e *Executor) restart(p *part, now time.Time) {
 	const endedEarly = "ended before the program began"
 	var symptom string

@@ -98,8 +98,8 @@ func (e *Executor) takeQueue(asked time.Time, queue map[job.Part]job.State) {
 	}
 }
 
-// sayWaiting tells the user that no part has begun, if all were submitted some time ago. It says so once, until a part
-// begins.
+// sayWaiting tells the user that no part has begun, if all parts were submitted longer than Options.Grace ago. It says
+// so once, and again only after a part has given a sign of life.
 func (e *Executor) sayWaiting(now time.Time) {
 	if e.saidWaiting || len(e.parts) == 0 {
 		return

@@ -23,7 +23,7 @@ const (
 	// holdSeconds is how long a job that does not find the work directory keeps its place. Meanwhile the queue shows its
 	// node, and no other job is sent there.
 	holdSeconds = 20
-	// maxLaunches is how often a command is called that does not submit.
+	// maxLaunches is the number of times that a command is called if it fails to submit.
 	maxLaunches = 3
 	// maxSubmitTime is how long a scheduler's command may take to submit.
 	maxSubmitTime = 90 * time.Second
@@ -273,8 +273,9 @@ func writeScript(scheduler *job.Scheduler, array job.Array, hold int) (path stri
 	return path, os.Chmod(path, 0o755)
 }
 
-// launch calls the command that submits parts, again after an error, and posts the outcome to the loop. An error does
-// not count as an attempt of the tasks.
+// launch calls the command that submits parts, and posts the identifier of the job to the loop. After an error it calls
+// the command again: as long as the error may pass, and otherwise up to maxLaunches times, after which the run ends.
+// Such an error does not count as an attempt of the tasks.
 func (e *Executor) launch(s *submission, array job.Array) {
 	defer e.launching.Add(-1)
 

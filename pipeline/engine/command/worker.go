@@ -37,8 +37,9 @@ type failure struct {
 	Node string `json:"node"`
 }
 
-// Work makes the tasks of a batch, one after the other. dir is the folder of the part. Work notes a task that fails
-// there, and goes on with the other tasks. It returns the exit status of the worker, which is 0 if no task failed.
+// Work makes the tasks of a batch, one after the other. dir is the folder of the part. If a task fails, Work writes a
+// note of the failure to this folder and goes on with the other tasks. It returns the exit status of the worker, which
+// is 0 if no task failed.
 func Work(
 	ctx context.Context, dir string, batch *Batch, load Load, explain Explain, log io.Writer,
 ) (status int, err error) {
@@ -137,8 +138,8 @@ func (f failure) write(path string) error {
 	return nil
 }
 
-// nodeName returns the name of this machine. In a job of Slurm it is the name that Slurm uses in its queue. It is "" if
-// the system does not know the name, which only messages show.
+// nodeName returns the name of this machine. In a job of Slurm it is the name that Slurm uses in its queue. If the
+// system does not know the name, nodeName returns "", because only messages show the name.
 func nodeName() string {
 	name, _ := os.Hostname()
 	return cmp.Or(os.Getenv("SLURMD_NODENAME"), name)
