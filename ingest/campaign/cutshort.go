@@ -28,14 +28,14 @@ type Length struct {
 // amount returns the length as a number with its unit: seconds, or samples if the rate is not known.
 func (l Length) amount() string {
 	if l.RateHz > 0 {
-		return fmt.Sprintf("%.4g s", l.seconds())
+		return fmt.Sprintf("%.4g s", l.inUnit())
 	}
 
 	return fmt.Sprintf("%d samples", l.Samples)
 }
 
-// seconds returns the length in seconds, or in samples if the rate is not known.
-func (l Length) seconds() float64 {
+// inUnit returns the length in seconds, or in samples if the rate is not known.
+func (l Length) inUnit() float64 {
 	if l.RateHz > 0 {
 		return float64(l.Samples) / l.RateHz
 	}
@@ -44,18 +44,25 @@ func (l Length) seconds() float64 {
 }
 
 // WarnCutShort returns a warning that names the recordings that are shorter than the others, which have one length. It
-// returns nil if the recordings have no usual length.
+// returns nil if the recordings have no usual length, or if only some rates are known, because seconds and samples
+// cannot be compared.
 func WarnCutShort(lengths []Length) []ingest.Warning {
 	if len(lengths) == 0 {
+		return nil
+	}
+
+	isInSeconds := lengths[0].RateHz > 0
+	hasOtherUnit := slices.ContainsFunc(lengths, func(l Length) bool { return (l.RateHz > 0) != isInSeconds })
+	if hasOtherUnit {
 		return nil
 	}
 
 	sorted := slices.Clone(lengths)
 	slices.SortStableFunc(sorted, func(a, b Length) int {
 		switch {
-		case a.seconds() < b.seconds():
+		case a.inUnit() < b.inUnit():
 			return -1
-		case a.seconds() > b.seconds():
+		case a.inUnit() > b.inUnit():
 			return 1
 		}
 
@@ -66,7 +73,7 @@ func WarnCutShort(lengths []Length) []ingest.Warning {
 	alike := 0
 	var short []Length
 	for _, length := range lengths {
-		ratio := length.seconds() / usual.seconds()
+		ratio := length.inUnit() / usual.inUnit()
 		if ratio >= 1-usualTolerance && ratio <= 1+usualTolerance {
 			alike++
 		}
@@ -95,17 +102,18 @@ func WarnCutShort(lengths []Length) []ingest.Warning {
 	return []ingest.Warning{ingest.Warn(short[0].File, "cut-short", "%s", text)}
 }
 
-// WarnShortFiles returns a warning about files that are shorter than their siblings. It does not judge files of which
-// parts are used.
+// WarnShortFiles returns a warning about files that are shorter than their siblings. If a recording is a part of a
+// file, lengths say nothing, and it returns nil.
 func WarnShortFiles(files []*recording.File) []ingest.Warning {
 	var lengths []Length
 	for _, file := range files {
 		run := file.Runs[0].Run
-		channel := file.Info.Channels[run.Recordings[0].Channels[0]]
-		if run.ID != run.Path {
+		isPart := run.ID != run.Path
+		if isPart {
 			return nil
 		}
 
+		channel := file.Info.Channels[run.Recordings[0].Channels[0]]
 		lengths = append(lengths, Length{File: file.Path, Samples: channel.Samples, RateHz: channel.RateHz})
 	}
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // Recordings that are shorter than nine tenths of the length that most others have are named. Lengths that differ by
@@ -83,4 +84,18 @@ func TestWarnCutShort(t *testing.T) {
 	} {
 		assert.Empty(t, WarnCutShort(list), name)
 	}
+}
+
+// Seconds and samples cannot be compared, so a list of both gives no warning.
+func TestCutShortInBothUnits(t *testing.T) {
+	lengths := []Length{
+		{"a.wav", 1000, 0}, {"b.wav", 1000, 0}, {"c.wav", 1000, 0}, {"d.wav", 1000, 0}, {"short.wav", 500, 0},
+	}
+	require.Len(t, WarnCutShort(lengths), 1, "one of five recordings has half of the samples")
+
+	for i := range lengths[:4] {
+		lengths[i].RateHz = 1
+	}
+
+	assert.Empty(t, WarnCutShort(lengths), "the rate of one recording is not known")
 }
