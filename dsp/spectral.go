@@ -14,7 +14,7 @@ type spectralOutcome interface {
 	// names returns the names of all columns that spectra may give under those
 	// settings. levelNames completes the names of levels.
 	names(s *Settings) []string
-	// check calls fail for every setting outside its limits that add reads.
+	// check looks at the settings that add reads, and calls fail for each that is outside its limits.
 	check(s *Settings, fail Fail)
 	// fits returns an error if spectra of that many bins, binHz apart, cannot give the outcomes.
 	fits(s *Settings, binHz float64, bins int) error
@@ -243,6 +243,7 @@ func (c halfSpectra) Pairs(ctx context.Context, src Source, r *Run, a *Analyser)
 	}
 
 	outcomes := c.outcomes(r.Settings)
+	// Harmonics need a rotor, so run is not nil if drop is true.
 	drop := r.Settings.Censored == "drop" && c.makesHarmonics(r.Settings)
 	for i := range r.Microphones {
 		halves := [2]Half{{ShaftHz: p.ShaftHz[0]}, {ShaftHz: p.ShaftHz[1]}}

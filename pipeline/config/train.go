@@ -13,9 +13,8 @@ import (
 
 // Train describes the network, its training and the splits.
 type Train struct {
-	// conditions that are the network's inputs. A condition that is a name, such as a propeller, is an input of the
-	// calibrated predictions alone, which count the measurements of each name, as they do for ingest: {things}; the
-	// network sees numbers only
+	// conditions that are the network's inputs. A condition of names, such as the propeller, is used by the calibrated
+	// predictions alone, as with ingest: {things}; the network sees numbers only
 	Inputs []string `key:"inputs"`
 
 	// quantities it predicts; empty: all
@@ -38,9 +37,9 @@ type Train struct {
 	// compare: number of networks in an ensemble
 	Members int `key:"members"`
 
-	// how the calibrated process sees inputs and outcomes: auto, the form that predicts left-out groups best
-	// (logarithms, ratios, coefficients such as a force over ρu², a tip speed; of things without the properties that they
-	// are too few to tell), chosen anew for every split; raw, as they are; or the name of such a form
+	// how the calibrated process sees inputs and outcomes: auto, the form that predicts left-out groups best (logarithms,
+	// ratios, coefficients such as a force over ρu², a tip speed; properties of things may be left out, because a few
+	// things do not show their effects), chosen anew for every split; raw, as they are; or the name of such a form
 	Form string `key:"form"`
 
 	// intervals for groups that were never measured, learned from left-out training groups

@@ -148,7 +148,7 @@ func (k *Worker) MakePart(ctx context.Context, tasks, siblings []*Task, done fun
 		return 0, err
 	}
 
-	left, err = k.part(ctx, tasks, siblings, false, done)
+	left, err = k.part(ctx, tasks, siblings, ofFirstWave, done)
 	if err != nil {
 		return left, err
 	}
@@ -170,7 +170,7 @@ func (k *Worker) MakePart(ctx context.Context, tasks, siblings []*Task, done fun
 		return left, nil
 	}
 
-	_, err = k.part(ctx, late, nil, true, done)
+	_, err = k.part(ctx, late, nil, ofLaterWaves, done)
 
 	var waits *NotReadyError
 	if errors.As(err, &waits) { // other parts have not ended
@@ -180,9 +180,15 @@ func (k *Worker) MakePart(ctx context.Context, tasks, siblings []*Task, done fun
 	return 0, err
 }
 
+// Values of late, a parameter of part.
+const (
+	ofFirstWave  = false
+	ofLaterWaves = true
+)
+
 // part makes tasks one after the other. left is the number of tasks that it did not make, because they wait for
-// siblings in other parts. With late the tasks need the results of all parts; part then does not read the raw files of
-// other tasks to find out whether their results are up to date, because there may be many.
+// siblings in other parts. late says that the tasks are of later waves, and need results of all parts. The raw files of
+// the other tasks may be many, so part does not hash them.
 func (k *Worker) part(ctx context.Context, tasks, siblings []*Task, late bool,
 	done func(task *Task, ran bool),
 ) (left int, err error) {
@@ -197,9 +203,9 @@ func (k *Worker) part(ctx context.Context, tasks, siblings []*Task, late bool,
 	}
 
 	plan := k.Plan.upTo(own)
-	later := map[*Task]bool{}
+	unhashed := map[*Task]bool{}
 	for _, task := range plan.Tasks {
-		later[task] = late && !own[task.ID]
+		unhashed[task] = late && !own[task.ID]
 	}
 
 	store := openStore(plan.Dir)
@@ -209,8 +215,8 @@ func (k *Worker) part(ctx context.Context, tasks, siblings []*Task, late bool,
 
 	var r *runner
 	var todo []*Task
-	for isFirst := true; isFirst || store.doubt(todo, r.statuses); isFirst = false {
-		list, statuses, err := store.assessAll(plan, later)
+	for {
+		list, statuses, err := store.assessAll(plan, unhashed)
 		if err != nil {
 			return 0, err
 		}
@@ -220,6 +226,11 @@ func (k *Worker) part(ctx context.Context, tasks, siblings []*Task, late bool,
 		todo, err = r.choose(list, func(task *Task) bool { return own[task.ID] }, elsewhere)
 		if err != nil {
 			return 0, err
+		}
+
+		isDamaged := store.doubt(todo, r.statuses)
+		if !isDamaged { // otherwise the damaged input is assessed again
+			break
 		}
 	}
 
@@ -234,7 +245,7 @@ func (k *Worker) part(ctx context.Context, tasks, siblings []*Task, late bool,
 		unable = r.makeAll(ctx, todo)
 	}
 
-	return len(r.left), errors.Join(r.outcome(ctx, unable), r.leave(tasks)) // finished results are kept after failures too
+	return len(r.waiting), errors.Join(r.outcome(ctx, unable), r.writeLearned(tasks)) // finished results are kept after failures too
 }
 
 // partOptions returns the options of a run of one part, which calls done for each task that ends without a failure.
@@ -281,9 +292,9 @@ func nameOf(tasks []*Task) string {
 	return configDigest(pairs)
 }
 
-// leave writes the records of the tasks that are up to date, and the hashes of their raw files, to an index in
+// writeLearned writes the records of the tasks that are up to date, and the hashes of their raw files, to an index in
 // .cache/learned, because only the holder of the lock may write the main one. The next run learns them.
-func (r *runner) leave(tasks []*Task) error {
+func (r *runner) writeLearned(tasks []*Task) error {
 	store := r.store
 	if err := store.settle(); err != nil {
 		return err

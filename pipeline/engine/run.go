@@ -45,7 +45,7 @@ type runner struct {
 	worker   bool           // this process is one of several that make tasks at the same time; it does not have the lock
 	journal  *journalWriter // of the run; nil if there is nothing to make, or in a worker
 	gate     chan struct{}  // bounds the tasks that are looked at together, because each may block a thread
-	left     []*Task        // tasks that are not made, because they wait for results of other processes
+	waiting  []*Task        // tasks that are not made, because they wait for results of other processes
 
 	// Set by choose.
 	users map[string][]*Task // for each task the tasks to make that take its outputs
@@ -240,7 +240,7 @@ func (r *runner) position(err error) int {
 // has the statuses of all tasks in the plan's order.
 //
 // The inputs of a selected task must be up to date or selected too. If another process makes one of them (elsewhere has
-// its task's ID), choose appends the selected task to r.left instead. Otherwise choose returns a *NotReadyError.
+// its task's ID), choose appends the selected task to r.waiting instead. Otherwise choose returns a *NotReadyError.
 func (r *runner) choose(list []*Status, selected func(task *Task) bool, elsewhere map[string]bool) ([]*Task, error) {
 	chosen, err := r.chooseReady(list, selected, elsewhere)
 	if err != nil {
@@ -282,8 +282,8 @@ func (r *runner) choose(list []*Status, selected func(task *Task) bool, elsewher
 }
 
 // chooseReady returns the statuses of the selected tasks whose inputs are up to date or chosen too, and sets
-// Status.chosen. It adds tasks that wait for other processes to r.left. It returns a *NotReadyError if a task lacks an
-// input.
+// Status.chosen. It adds tasks that wait for other processes to r.waiting. It returns a *NotReadyError if a task lacks
+// an input.
 func (r *runner) chooseReady(list []*Status, selected func(task *Task) bool, elsewhere map[string]bool,
 ) (chosen []*Status, err error) {
 	var lacks []*Status
@@ -312,7 +312,7 @@ func (r *runner) chooseReady(list []*Status, selected func(task *Task) bool, els
 		if st.chosen {
 			chosen = append(chosen, st)
 		} else {
-			r.left = append(r.left, task)
+			r.waiting = append(r.waiting, task)
 		}
 	}
 

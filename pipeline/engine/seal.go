@@ -17,16 +17,14 @@ import (
 // seal makes the scratch folder dir the object of a key: it hashes the files, writes the manifest and renames the
 // folder. If the task is packed, seal writes its outputs as one file at dir, and renames that.
 //
-// keep is true if the caller is one of several processes that may make the same result. If another process has sealed
-// its object first, this object stays, and seal returns nil and no error. seal replaces an object without a manifest.
-// Other processes may use the result as soon as it has its name, so seal makes it durable before.
+// If shared is true, no lock is held and other processes may make the same result. The first object stays: if another
+// process has sealed it, seal returns nil and no error. The result is durable before it has its name.
 //
-// keep is false if the caller holds the lock. seal then replaces an object that is already there, because the run is
-// forced or the object is damaged. settle makes the result durable later.
-func (s *store) seal(task *Task, key, dir string, m manifest, job *Job, keep bool) (*record, error) {
+// Otherwise the caller holds the lock. seal replaces the object, and settle makes the result durable later.
+func (s *store) seal(task *Task, key, dir string, m manifest, job *Job, shared bool) (*record, error) {
 	r := &record{Key: key, Version: m.Version, Seconds: m.Seconds, Packed: task.Packed}
 
-	wasFirst, err := s.complete(r, dir, m, job, keep)
+	wasFirst, err := s.complete(r, dir, m, job, shared)
 	if err != nil {
 		return nil, fmt.Errorf("seal result: %w", err)
 	}
@@ -35,14 +33,14 @@ func (s *store) seal(task *Task, key, dir string, m manifest, job *Job, keep boo
 		return nil, nil
 	}
 
-	s.remember(task, r, keep)
+	s.remember(task, r, shared)
 
 	return r, nil
 }
 
-// complete describes and writes the result in dir, and gives it its name. With keep, wasFirst is false if another
-// process has made the result before.
-func (s *store) complete(r *record, dir string, m manifest, job *Job, keep bool) (wasFirst bool, err error) {
+// complete describes and writes the result in dir, and gives it its name. If shared is true and another process has
+// made the result before, wasFirst is false.
+func (s *store) complete(r *record, dir string, m manifest, job *Job, shared bool) (wasFirst bool, err error) {
 	if err := r.describe(dir, job); err != nil {
 		return false, err
 	}
@@ -52,18 +50,19 @@ func (s *store) complete(r *record, dir string, m manifest, job *Job, keep bool)
 		return false, err
 	}
 
-	if keep {
-		if err := s.syncObject(dir, r, dir); err != nil {
+	if shared {
+		top := dir // name makes the folders above durable, after dir has its final name
+		if err := s.syncObject(dir, r, top); err != nil {
 			return false, err
 		}
 	}
 
-	return s.name(r, dir, keep)
+	return s.name(r, dir, shared)
 }
 
-// name gives a result its name among the objects. With keep, wasFirst is false if another process has made the result
-// before.
-func (s *store) name(r *record, dir string, keep bool) (wasFirst bool, err error) {
+// name gives a result its name among the objects. If shared is true and another process has made the result before,
+// wasFirst is false.
+func (s *store) name(r *record, dir string, shared bool) (wasFirst bool, err error) {
 	target := s.object(r.Key)
 
 	taken, err := r.claim(dir, target)
@@ -72,16 +71,16 @@ func (s *store) name(r *record, dir string, keep bool) (wasFirst bool, err error
 	}
 
 	if taken {
-		if keep && s.sealed(r.Key) {
+		if shared && s.sealed(r.Key) {
 			return false, nil
 		}
 
-		if err := s.exchange(r, dir, target, keep); err != nil {
+		if err := s.exchange(r, dir, target, shared); err != nil {
 			return false, err
 		}
 	}
 
-	if !keep {
+	if !shared {
 		return true, nil
 	}
 
@@ -115,13 +114,14 @@ func (r *record) claim(dir, target string) (taken bool, err error) {
 }
 
 // exchange replaces the object at target by the result in dir. The old object must have left its name before the new
-// one takes it.
-func (s *store) exchange(r *record, dir, target string, keep bool) error {
+// one takes it. If the new one cannot take it, the object is missing, and the next run makes it again.
+func (s *store) exchange(r *record, dir, target string, shared bool) error {
 	s.settling.Lock() // between the two renames settle would not find the object
 	defer s.settling.Unlock()
 
-	if !keep { // the old object may be durable, so the new one must be durable too; with keep it already is
-		if err := s.syncObject(dir, r, dir); err != nil {
+	if !shared { // the old object may be durable, so the new one must be durable too; a shared one already is
+		top := dir // name makes the folders above durable, after dir has its final name
+		if err := s.syncObject(dir, r, top); err != nil {
 			return err
 		}
 	}

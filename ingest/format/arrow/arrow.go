@@ -85,7 +85,7 @@ func (f *file) verify(k block) {
 		b.unpacked = append(b.unpacked, int64(len(unpacked)))
 	}
 
-	b.columns(f.columns, false)
+	b.checkColumns(f.columns)
 }
 
 // open reads a file as a recording.

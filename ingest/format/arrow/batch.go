@@ -41,8 +41,9 @@ const (
 	lz4Magic  = 0x184D2204 // first bytes of a frame (LZ4 Frame Format)
 )
 
-// batch is the metadata of a batch (format/Message.fbs, table RecordBatch). columns goes through the columns and their
-// children, and takes the lengths and the buffers of each in turn.
+// batch is the metadata of a batch (format/Message.fbs, table RecordBatch). The file states the lengths and the buffers
+// of all columns in one sequence each, a parent before its children. column and the take functions walk through both
+// sequences; lengths and next say where they are.
 type batch struct {
 	block
 	version int64 // of the format
@@ -61,7 +62,11 @@ func (f *file) readBatches() {
 	sum := int64(0)
 	for _, k := range f.batches {
 		b := f.batch(k)
-		b.columns(f.columns, true)
+		for i, part := range b.checkColumns(f.columns) {
+			if column := f.columns[i]; column.number {
+				column.parts = append(column.parts, part)
+			}
+		}
 
 		sum += b.rows
 		unless(sum <= maxRows, k.place, fmt.Sprintf("at most %d rows in all", int64(maxRows)), "%d", sum)
@@ -125,10 +130,11 @@ func pair(b []byte, i int) (first, second int64) {
 	return int64(binary.LittleEndian.Uint64(b[16*i:])), int64(binary.LittleEndian.Uint64(b[16*i+8:]))
 }
 
-// columns takes the lengths and buffers of all columns. It raises an error if a column does not have as many values as
-// the batch has rows, or if a buffer is too short for them. If keep is set, it adds the place of each column of numbers
-// to the column's parts.
-func (b *batch) columns(columns []*column, keep bool) {
+// checkColumns takes the lengths and buffers of all columns. It raises an error if a column does not have as many
+// values as the batch has rows, or if a buffer is too short for them. It returns where the values of each column lie;
+// the parts of columns without numbers are empty.
+func (b *batch) checkColumns(columns []*column) []part {
+	parts := make([]part, len(columns))
 	for i, c := range columns {
 		place := fmt.Sprintf("%s, column %d", b.place, i+1)
 		first := b.next
@@ -140,12 +146,14 @@ func (b *batch) columns(columns []*column, keep bool) {
 			})
 		}
 
-		if c.number && keep {
-			c.parts = append(c.parts, part{
+		if c.number {
+			parts[i] = part{
 				place: place, codec: b.codec, missing: missing, validity: b.spans[first], values: b.spans[first+1],
-			})
+			}
 		}
 	}
+
+	return parts
 }
 
 // column takes the lengths and buffers of a column and its children, in the order in which they are in the batch. It
@@ -159,11 +167,11 @@ func (b *batch) column(c *column, place string) (length int64, missing bool) {
 			n = length
 		}
 
-		b.need(n, 1, place)
+		b.takeBuffer(n, 1, place)
 	}
 
 	if c.indexed { // the indices are the only other buffer
-		b.need(0, 0, place)
+		b.takeBuffer(0, 0, place)
 		return length, missing
 	}
 
@@ -208,11 +216,11 @@ func (b *batch) takeValues(c *column, length int64, place string) {
 	for _, buffer := range kinds[c.kind].buffers {
 		switch {
 		case buffer.values:
-			b.need(length, c.bits, place)
+			b.takeBuffer(length, c.bits, place)
 		case buffer.ends && length > 0: // if there are no values, the buffer may be empty
-			b.need(length+1, 32, place)
+			b.takeBuffer(length+1, 32, place)
 		default:
-			b.need(0, 0, place)
+			b.takeBuffer(0, 0, place)
 		}
 	}
 }
@@ -233,12 +241,13 @@ func (b *batch) takeAdditional(c *column, place string) {
 	}
 
 	for range n {
-		b.need(0, 0, place)
+		b.takeBuffer(0, 0, place)
 	}
 }
 
-// need takes the next buffer. It raises an error if the buffer has no room for n values of the given number of bits.
-func (b *batch) need(n, bits int64, place string) {
+// takeBuffer takes the next buffer. It raises an error if the buffer has no room for n values of the given number of
+// bits.
+func (b *batch) takeBuffer(n, bits int64, place string) {
 	i := b.next
 	b.next++
 	if i >= len(b.spans) {

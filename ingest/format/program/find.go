@@ -15,11 +15,13 @@ import (
 	"doubletake/ingest/setting"
 )
 
-// Find finds the program that the settings of a reader name. The results depend on the program and on the files that
-// its arguments name: Find returns their digests, and the other settings, as names and values for the keys of results.
-// It does not start the program. It returns a *setting.Error about a program that is not there.
+// key is the key of the configuration that names the program.
+const key = "reader"
+
+// Find finds the program that a reader's settings name, without starting it. Results depend on the program, on its
+// version and on the files among its arguments, so Find also returns these settings, with the SHA-256 of each file, for
+// the keys of results. It returns a *setting.Error about a program that is not there.
 func Find(reader *setting.Reader, project setting.Project) (*ingest.Program, []setting.NamedString, error) {
-	const key = "reader"
 	program, err := findProgram(project, reader.Program[0])
 	if err != nil {
 		return nil, nil, err
@@ -75,7 +77,7 @@ func findProgram(project setting.Project, name string) (string, error) {
 
 	found, err := exec.LookPath(path)
 	if err != nil {
-		return "", setting.Errorf("reader", "program %s: %v", name, errors.Unwrap(err))
+		return "", setting.Errorf(key, "program %s: %v", name, errors.Unwrap(err))
 	}
 
 	return filepath.Abs(found)

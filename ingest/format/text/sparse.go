@@ -34,18 +34,18 @@ type sparseColumn struct {
 
 // rowPattern describes which rows of a column are filled.
 type rowPattern struct {
-	firstRow int64
-	lastRow  int64
-	samples  int64
-	every    int64  // the most frequent distance of two samples in rows
-	odd      int64  // distances that differ from it by more than a half of it
-	rows     uint64 // a hash of the rows: columns with samples in the same rows have the same
+	firstRow  int64
+	lastRow   int64
+	samples   int64
+	every     int64  // the most frequent distance of two samples in rows
+	irregular int64  // distances that differ from it by more than a half of it
+	rows      uint64 // a hash of the rows: columns with samples in the same rows have the same
 }
 
 // Limits of a sparse column. A column that misses these has cells that are missing, which are errors when it is read.
 const (
 	leastSparse   = 3   // samples
-	mostDistances = 256 // different distances of two samples; samples at further distances count as odd
+	mostDistances = 256 // different distances of two samples; samples at further distances count as irregular
 	mostOddShare  = 0.1 // share of distances that differ by more than a half from the most frequent one
 )
 
@@ -109,31 +109,31 @@ func (c *patternCounter) pattern() (p rowPattern, isSparse bool) {
 		}
 	}
 
-	p.odd = c.uncounted
+	p.irregular = c.uncounted
 	for distance, count := range c.distances {
 		if 2*max(distance-p.every, p.every-distance) > p.every {
-			p.odd += count
+			p.irregular += count
 		}
 	}
 
-	isRegular := float64(p.odd) <= mostOddShare*float64(p.samples-1)
+	isRegular := float64(p.irregular) <= mostOddShare*float64(p.samples-1)
 
 	return p, p.samples >= leastSparse && p.every > 1 && isRegular
 }
 
-// rate returns the rate of the samples of a column, in rows of rateHz. With distances that are odd, the rate follows
-// from the most frequent distance, as if there were no pauses.
+// rate returns the rate of the samples of a column; rateHz is the rate of the rows. If some distances are irregular,
+// the rate follows from the most frequent distance, as if there were no pauses.
 func (p rowPattern) rate(rateHz float64) float64 {
-	if p.odd > 0 {
+	if p.irregular > 0 {
 		return rateHz / float64(p.every)
 	}
 
 	return rateHz * float64(p.samples-1) / float64(p.lastRow-p.firstRow)
 }
 
-// findSparse finds the sparse columns of a recording and makes channels with their own samples of them. If the channels
-// with the names in together have samples in different rows, those that are sparse are held instead. A recording
-// without a rate has no sparse columns.
+// findSparse finds the sparse columns of a recording, and gives each a channel with its own rate and samples. If the
+// channels with the names in together have samples in different rows, those that are sparse are held instead. A
+// recording without a rate has no sparse columns.
 func (t *Reader) findSparse(together []string) error {
 	counters := map[int]*patternCounter{} // by channel
 	for ch, column := range t.columnOf {
@@ -282,9 +282,9 @@ func (t *Reader) describeSparse(channel int) {
 		})
 	}
 
-	if sparse.odd > 0 {
+	if sparse.irregular > 0 {
 		t.warnf("sparse-gaps", "column %s: %d of its %d samples come more than half a step of %d rows early or late",
-			ch.Name, sparse.odd, sparse.samples, sparse.every)
+			ch.Name, sparse.irregular, sparse.samples, sparse.every)
 	}
 
 	missing := max(sparse.firstRow, t.rows-1-sparse.lastRow)

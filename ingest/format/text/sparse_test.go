@@ -52,7 +52,7 @@ func without(rows []int, row int) []int {
 }
 
 // A column is sparse only if its samples have few distances. Samples at more different distances than are counted are
-// odd: nobody can say of them that they are near the most frequent distance.
+// irregular: nobody can say of them that they are near the most frequent distance.
 func TestPatternsOfRows(t *testing.T) {
 	// growing returns rows whose distances are 2, 3, … to last.
 	growing := func(last int) []int {
@@ -65,10 +65,10 @@ func TestPatternsOfRows(t *testing.T) {
 	}
 
 	for _, c := range []struct {
-		name     string
-		rows     []int
-		isSparse bool
-		odd      int64 // distances below 1 and above 3 rows if every is 2
+		name      string
+		rows      []int
+		isSparse  bool
+		irregular int64 // distances below 1 and above 3 rows if every is 2
 	}{
 		{"every second row", everyRow(0, 2, 20_000), true, 0},
 		{"every second row with a pause", append(everyRow(0, 2, 200), everyRow(1000, 2, 1200)...), true, 1},
@@ -85,7 +85,7 @@ func TestPatternsOfRows(t *testing.T) {
 			pattern, isSparse := counter.pattern()
 			assert.Equal(t, c.isSparse, isSparse)
 			assert.EqualValues(t, 2, pattern.every)
-			assert.Equal(t, c.odd, pattern.odd)
+			assert.Equal(t, c.irregular, pattern.irregular)
 		})
 	}
 }

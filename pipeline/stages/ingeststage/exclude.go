@@ -4,12 +4,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/setting"
-	"doubletake/internal/kv"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/train/holdout"
 )
@@ -20,7 +18,8 @@ func conditionExclusions(exp plan.Experiment) setting.Exclusions {
 	return withTolerances(exp, exp.Ingest.Exclude.Where())
 }
 
-// withTolerances returns the exclusions, which compare numbers within the tolerances of set points.
+// withTolerances changes the exclusions of list to compare numbers within the tolerances of set points, and returns
+// list.
 func withTolerances(exp plan.Experiment, list setting.Exclusions) setting.Exclusions {
 	tolerances := plan.Tolerances(exp.Ingest.Tolerances)
 	isEqual := func(name string, a, b float64) bool { return tolerances[name].Equal(a, b) }
@@ -58,7 +57,7 @@ func (r *Recordings) exclude(exp plan.Experiment) error {
 		return exp.Located("ingest", err)
 	}
 
-	left := make([][]string, len(exclusions))
+	left := make([][]string, len(exclusions)) // for each exclusion, the rows that it drops; Exclude fills it
 	for i := range r.Files {
 		r.Files[i].Exclude(r.Files[i].Name, exclusions, left)
 	}
@@ -87,7 +86,7 @@ func (r *Recordings) exclude(exp plan.Experiment) error {
 	return nil
 }
 
-// warnExcluded warns of the files that were excluded by their names: the files in all that are not in used, which is
+// warnExcluded warns of the files that were excluded by their names: they are in all, and not in used. used must be
 // sorted.
 func (r *Recordings) warnExcluded(all, used []string) {
 	reason := "exclude"
@@ -105,62 +104,4 @@ func (r *Recordings) warnExcluded(all, used []string) {
 	if len(excluded) > 0 {
 		r.warnings = append(r.warnings, campaign.LeftOut(excluded, reason))
 	}
-}
-
-// This file leaves out single microphones of single recordings: exclude: [{file: take5.wav, channel: 12}].
-
-// excludeChannels gives each file the exclusions of its channels. It warns of what is left out, so that the page lists
-// it, and of exclusions that concern no file.
-func (r *Recordings) excludeChannels(exp plan.Experiment) error {
-	exclusions := withTolerances(exp, exp.Ingest.Exclude.OfChannels())
-	if len(exclusions) == 0 {
-		return nil
-	}
-
-	if r.Grouping.Together {
-		return exp.Errorf("ingest.exclude", "%s: the columns of a balance are one recording; leave out the file",
-			exclusions[0])
-	}
-
-	numbers, names := r.knownColumns()
-	var byConditions setting.Exclusions
-	for _, exclusion := range exclusions {
-		if exclusion.Where != nil {
-			byConditions = append(byConditions, exclusion)
-		}
-	}
-
-	if err := campaign.CheckExclusions(byConditions, numbers, names); err != nil {
-		return exp.Located("ingest", err)
-	}
-
-	for _, exclusion := range exclusions {
-		var concerned []string
-		for i := range r.Files {
-			if file := &r.Files[i]; file.IsConcernedBy(exclusion, file.Name, r.names()) {
-				file.WithoutChannels = append(file.WithoutChannels, exclusion)
-				concerned = append(concerned, fmt.Sprintf("%s, channel %s", file.Name, exclusion.Channel))
-			}
-		}
-
-		warning := campaign.UnusedExclude(exp.File.Path, exclusion.String())
-		if len(concerned) > 0 {
-			warning = campaign.LeftOut(concerned, fmt.Sprintf("exclude: %s", exclusion))
-		}
-
-		r.warnings = append(r.warnings, warning)
-	}
-
-	return nil
-}
-
-// channelSettings returns the settings of the file's task that name the channels that are left out.
-func (f *File) channelSettings() []kv.Pair {
-	var settings []kv.Pair
-	for i, exclusion := range f.WithoutChannels {
-		exclusion.Reason = "" // it does not change the result
-		settings = append(settings, kv.Pair{Key: "without channel " + strconv.Itoa(i+1), Value: exclusion.String()})
-	}
-
-	return settings
 }
