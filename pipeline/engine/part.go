@@ -245,7 +245,9 @@ func (k *Worker) part(ctx context.Context, tasks, siblings []*Task, late bool,
 		unable = r.makeAll(ctx, todo)
 	}
 
-	return len(r.waiting), errors.Join(r.outcome(ctx, unable), r.writeLearned(tasks)) // finished results are kept after failures too
+	err = errors.Join(r.outcome(ctx, unable), r.writeLearned(tasks)) // finished results are kept after failures too
+
+	return len(r.waiting), err
 }
 
 // partOptions returns the options of a run of one part, which calls done for each task that ends without a failure.
