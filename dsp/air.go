@@ -104,9 +104,9 @@ type airCorrection struct {
 	gain     []float64 // correction factor of each bin's power; gains extends it as needed
 }
 
-// newAirCorrection returns the correction for a microphone's conditions. It returns nil and no
-// error if the settings have no Atmosphere. Conditions that are missing or impossible are a
-// *fault.Error. The pressure may be missing, as it matters least: the standard one then counts.
+// newAirCorrection returns the correction for a microphone's conditions. It returns nil and no error if the settings
+// have no Atmosphere. It returns a *fault.Error if a condition is missing or impossible. Only the pressure, which
+// matters least, may be missing: newAirCorrection then takes the standard pressure.
 func newAirCorrection(s *Settings, conditions map[string]float64) (*airCorrection, error) {
 	o := s.Atmosphere
 	if o == nil {
@@ -163,9 +163,8 @@ func (a *airCorrection) db(hz float64) float64 {
 	return a.measured.attenuationDB(hz) - a.target.attenuationDB(hz)
 }
 
-// gains returns the gain of each bin times the correction of its power. bins is the number of
-// bins, binHz apart. A nil gain means 1 everywhere, in the argument and in the result. If a
-// is nil, gains returns gain.
+// gains returns the gain of each bin times the correction of its power. bins is the number of bins, binHz apart. A nil
+// gain means 1 everywhere, in the argument and in the result. If a is nil, gains returns gain.
 func (a *airCorrection) gains(gain []float64, bins int, binHz float64) []float64 {
 	if a == nil {
 		return gain

@@ -7,9 +7,9 @@ import "math"
 type averages struct {
 	segments float64 // number of segments
 
-	// bins[0] is the variance of a bin of noise, relative to its squared power, times segments. bins[d] is
-	// the covariance with both bins at a distance of d bins together, relative to the product of the
-	// powers, times segments.
+	// bins[0] is the variance of a bin of noise, relative to its squared power, times segments. bins[d] is the sum of two
+	// covariances, with the bin d bins below and with the bin d bins above, relative to the product of the powers, times
+	// segments. Bins that are len(bins) bins or more apart are not correlated.
 	bins []float64
 
 	// line is the variance of the product of a line and noise, times segments: 1 without overlap.
@@ -39,9 +39,10 @@ func (a averages) lineSD(rho float64) float64 {
 	return 10 / math.Ln10 * math.Sqrt((1+2*rho*(a.line/a.bins[0]))/a.count()) / (1 + rho)
 }
 
-// averagesOf returns the averages of the given number of segments, which start hop samples apart. For two segments j
-// hops apart, the covariance of two bins of noise d bins apart is |Σ w(n)·w(n+j·hop)·e^(−2πidn/N)|²/(Σw²)²,
-// relative to the product of their powers. Of all pairs of segments, 2·(segments − j) are j > 0 hops apart.
+// averagesOf returns the averages of the given number of segments. A segment starts hop samples after the segment
+// before. For two segments j hops apart, the covariance of two bins of noise d bins apart is |Σ
+// w(n)·w(n+j·hop)·e^(−2πidn/N)|²/(Σw²)², relative to the product of their powers. Among the ordered pairs of segments,
+// 2·(segments − j) pairs are j > 0 hops apart.
 func (w *Welch) averagesOf(segments, hop int) averages {
 	if w.name == DefaultWindow && hop >= w.n {
 		return independent(segments)
@@ -86,13 +87,13 @@ func (w *Welch) averagesOf(segments, hop int) averages {
 	return a
 }
 
-// level returns the sum of the mean power spectrum p over a band, as BandPower, with each bin's power times
-// gain (nil: 1). It also returns the standard deviation of the level of that sum in dB, if p is Gaussian
-// noise. If the sum is not positive, the standard deviation is NaN.
+// level returns the sum of the mean power spectrum p over a band, as BandPower does, with each bin's power times gain
+// (nil: 1). It also returns the standard deviation in dB that the level of this sum has if p is the spectrum of
+// Gaussian noise. If the sum is not positive, the standard deviation is NaN.
 //
-// The variance of the sum is the sum of the covariances of all pairs of bins. They are estimated from p,
-// which scatters itself: on average the product of two bins is too large by the factor 1 + their covariance,
-// and the square of the sum by the factor 1 + its variance. level divides by these factors.
+// The variance of the sum is the sum of the covariances of all pairs of bins. level estimates the covariances from p,
+// which scatters itself: on average, the product of two bins is too large by the factor 1 + their covariance, and the
+// square of the sum by the factor 1 + its variance. level divides by these factors.
 func (a averages) level(p []float64, binHz float64, b Band, gain []float64) (power, sdDB float64) {
 	part := func(k int) float64 { // returns the contribution of bin k to the sum
 		w := max(0, min(b.Hi, (float64(k)+0.5)*binHz)-max(b.Lo, (float64(k)-0.5)*binHz))

@@ -35,10 +35,9 @@ const (
 	BackgroundToneDB = 20
 )
 
-// BackgroundBetween returns the background's mean square from lo to hi in Hz,
-// averaged over the recordings with their lengths as weights. It also returns the strongest
-// tone in that range and the file it was recorded in. The tone is nil if there is none.
-// list must not be empty.
+// BackgroundBetween returns the background's mean square from lo to hi in Hz, averaged over the recordings with their
+// lengths as weights. It also returns the strongest tone in that range or less than a bin outside, and the file in
+// which the tone was recorded. If there is no tone, tone is nil and file is "". list must not be empty.
 func BackgroundBetween(list []BackgroundRecording, lo, hi float64) (meanSquare float64, tone *Tone, file string) {
 	seconds := 0.0
 	for _, b := range list {
@@ -57,12 +56,12 @@ func BackgroundBetween(list []BackgroundRecording, lo, hi float64) (meanSquare f
 	return meanSquare / seconds, tone, file
 }
 
-// BackgroundBin returns the power that the background gives the bin at hz of a spectrum, averaged
-// over the recordings with their lengths as weights. The spectrum's bins are binHz apart, and the
-// noise bandwidth of its window is noiseBandwidth, in bins.
+// BackgroundBin returns the power that the background gives the bin at hz of a spectrum, averaged over the recordings
+// with their lengths as weights. The spectrum's bins are binHz apart, and the noise bandwidth of its window is
+// noiseBandwidth, in bins. BackgroundBin returns 0 if list is empty.
 //
-// Background.Bin calculates with a Hann window. Another window is taken for a Hann window on
-// wider bins, with the same noise bandwidth in Hz.
+// Background.Bin calculates with a Hann window. BackgroundBin replaces another window by a Hann window on wider bins
+// that has the same noise bandwidth in Hz.
 func BackgroundBin(list []BackgroundRecording, hz, binHz, noiseBandwidth float64) float64 {
 	seconds := 0.0
 	for _, b := range list {
@@ -203,9 +202,9 @@ func (b *Background) Bin(hz, binHz float64) float64 {
 	return noiseBins * binHz * sum / weight
 }
 
-// binOffset returns how far a line lies from its largest bin k, in bins, −½ to ½. p is the power
-// spectrum under a Hann window. With r the ratio of the larger neighbour's amplitude to the
-// peak's amplitude, the offset is (2r − 1)/(r + 1) (Grandke, 1983).
+// binOffset returns how far a line lies from its largest bin k, in bins, −½ to ½. p is the power spectrum under a Hann
+// window. With r the ratio of the larger neighbour's amplitude to the peak's amplitude, the offset is (2r − 1)/(r + 1)
+// (Grandke, 1983). binOffset returns 0 if bin k has no power or only one neighbour.
 func binOffset(p []float64, k int) float64 {
 	if k == 0 || k+1 >= len(p) || p[k] <= 0 {
 		return 0

@@ -240,11 +240,10 @@ func newAutocorrelation(n int) *autocorrelation {
 	return &autocorrelation{n: n, fft: NewFFT(m), pad: make([]float64, m), coef: make([]complex128, m/2+1)}
 }
 
-// integral returns 1 + 2Σρ_k over all lags k > 0, with ρ_k the autocorrelation of x: the
-// variance of the mean of x is that many times σ²/N. The sum is Geyer's initial positive
-// sequence: it adds the pairs ρ_2m + ρ_2m+1 and stops before the first pair that is not positive,
-// because later estimates are noise. If the correlation oscillates, the sum stops early, and the
-// number of effective samples is too small rather than too large. The result is at least 1/N, and
+// integral returns 1 + 2Σρ_k over all lags k > 0, with ρ_k the autocorrelation of x. The variance of the mean of x is
+// σ²/N times this number. The sum is Geyer's initial positive sequence: it adds the pairs ρ_2m + ρ_2m+1 and stops
+// before the first pair that is not positive, because later estimates are noise. If the correlation oscillates, the sum
+// stops early, and the number of effective samples is too small rather than too large. The result is at least 1/N, and
 // 1 for a constant record.
 func (a *autocorrelation) integral(x []float64) float64 {
 	m := mean(x)

@@ -46,13 +46,13 @@ func (broadbandLevel) add(m *sound) error {
 	return nil
 }
 
-// minTonalSD is how many standard deviations of the noise the power of the lines must have.
-// Otherwise that many standard deviations are its upper bound.
+// minTonalSD is the least power of the lines that is a level, in standard deviations of the noise. If the lines have
+// less power, their level is an upper bound: minTonalSD standard deviations.
 const minTonalSD = 2
 
-// separate returns the mean squares in a band without the lines of the shaft's orders, and of
-// these lines. gain is the factor of each bin's power (nil: 1). withoutLines are the spectra of
-// the halves that cutLines returned.
+// separate returns two mean squares in the band b: broad, without the lines of the shaft's orders, and tonal, of these
+// lines alone. gain is the factor of each bin's power (nil: 1). withoutLines are the spectra of both halves without
+// these lines, as cutLines returns them.
 func (m *sound) separate(withoutLines [2]*cutSpectrum, b Band, gain []float64) (broad, tonal estimate) {
 	broad = m.sum([2]Band{b, b}, gain) // the whole sum until the loop takes the lines from it
 	tonal.bound = &[2]float64{}
@@ -136,9 +136,9 @@ func (m *sound) cutLines(h int, hz float64) *cutSpectrum {
 	return c
 }
 
-// scatter returns three standard deviations of mean squares in the band b, with each bin's power
-// times gain (nil: 1): of the broadband sum; of the sum of the lines if there is only noise; and of
-// the lines that emerge.
+// scatter returns the standard deviations of three mean squares in the band b, with each bin's power times gain (nil:
+// 1). broadSD belongs to the broadband sum, noiseSD to the sum of the lines if there is only noise, and linesSD to the
+// sum of the lines that emerge.
 func (c *cutSpectrum) scatter(m *sound, b Band, gain []float64) (broadSD, noiseSD, linesSD float64) {
 	if gain == nil {
 		gain = slices.Repeat([]float64{1}, len(c.power))

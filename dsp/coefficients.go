@@ -14,9 +14,9 @@ func WindAxes(fx, fz, alphaDeg float64) (lift, drag float64) {
 // span in m.
 func Coefficient(forceN, qPa, chordM, spanM float64) float64 { return forceN / (qPa * chordM * spanM) }
 
-// MomentsAbout changes moments about the origin, in N·m, to moments about the point r, in m: it
-// subtracts r × F from each sample, in place. A moment that was not measured is nil. So may be a
-// force if its arms in r are 0.
+// MomentsAbout changes moments about the origin, in N·m, to moments about the point r, in m: it subtracts r × F from
+// each sample, in place. A moment that was not measured is nil, and stays nil. A force may be nil if its arms in r are
+// 0.
 func MomentsAbout(moments, forces [3][]float64, r [3]float64) {
 	for x, moment := range moments {
 		y := (x + 1) % 3

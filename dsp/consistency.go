@@ -97,10 +97,10 @@ func shiftFlag(run *rotorRun, s *rotor, measured [2]float64) (Flag, bool) {
 	}, true
 }
 
-// segmentLevels returns the level of harmonic m+1 of channel c in every stride-th segment, first
-// half first, in dB of an arbitrary reference. It sums the bins that the line covers in either half,
-// relative to the expected frequency of the half, so that the sums of both halves have equally many
-// bins. It returns nil if a segment has no power.
+// segmentLevels returns the level of harmonic m+1 of channel c in every stride-th segment, first half first, in dB of
+// an arbitrary reference. A level is the sum over a range of bins around the expected frequency of the half. The range
+// covers the line in both halves, so that the sums of both halves have equally many bins. segmentLevels returns nil if
+// the range has no power in a segment.
 func (a *Analyser) segmentLevels(run *rotorRun, c, m, stride int) []float64 {
 	ch := &run.Channels[c]
 	lo := math.MaxInt
@@ -139,9 +139,10 @@ func (a *Analyser) segmentLevels(run *rotorRun, c, m, stride int) []float64 {
 	return levels
 }
 
-// segmentFloors returns the floor of channel c in every stride-th segment, first half first, in dB of
-// an arbitrary reference: the mean level of the floor bins of all harmonics. floors are these bins
-// for each half, in ascending order. It returns nil if a bin has no power.
+// segmentFloors returns the floor of channel c in every stride-th segment, first half first, in dB of an arbitrary
+// reference: the mean level of the floor bins of all harmonics. floors are these bins for each half, in ascending
+// order. Bins beyond the kept part of a segment's spectrum are left out. segmentFloors returns nil if no bin is left,
+// or if a bin has no power.
 func (a *Analyser) segmentFloors(c int, floors [2][]int, stride int) []float64 {
 	var levels []float64
 	for h := range a.segs {

@@ -13,10 +13,13 @@ const (
 	contradictionLines = 2 // how many more harmonics must have lines than at the stated speed
 )
 
-// contradiction looks for another shaft speed if fewer than half of the lines at the stated speed
-// emerge. It returns a flag and true if it finds a speed within ±contradictionReach at which more than
-// half of the harmonics have lines, at least contradictionLines more than at the stated speed, in both
-// halves.
+// contradiction looks for another shaft speed if fewer than half of the lines at the stated speed emerge. It returns a
+// flag and true if it finds another speed within ±contradictionReach that passes all of these tests: in both halves,
+// more than half of the harmonics have lines, at least contradictionLines more than at the stated speed; the halves'
+// speeds agree within contradictionStep; and the speed differs from the stated one by more than Settings.Tolerance.
+//
+// contradiction returns false without a search if no speed is stated, if a tachometer measures the speed, or if there
+// are too few harmonics.
 func (a *Analyser) contradiction(run *rotorRun, s *rotor) (Flag, bool) {
 	if s.shaftHz == 0 || s.Pulses != nil || s.harmonics < 2 {
 		return Flag{}, false

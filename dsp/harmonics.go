@@ -150,11 +150,12 @@ func (c harmonicLevels) add(m *sound) error {
 	return nil
 }
 
-// level returns the line of harmonic k+1 in half h with its correction for the air and its part of
-// the background, which it subtracts if the run wants it. It also changes m.pairs: it counts the level in
-// Levels, in Bounds if it is an upper bound, and in Near if it is near the background. If the background has
-// a tone in the line's bins, level appends a flag to m.pairs. The one level of a run of repeats, which stands
-// for both halves, counts once.
+// level returns the line of harmonic k+1 in half h, with its correction for the air and the part of the background in
+// it. If the run wants it, level subtracts the background.
+//
+// level also changes m.pairs. It counts the level in Levels, in Bounds if it is an upper bound, and in Near if it is
+// near the background. If the background has a tone in the line's bins that may move the level, level appends a flag.
+// With repeats both halves have the same level, and only half 0 is counted and flagged.
 func (harmonicLevels) level(m *sound, k, h int, l Line, emergent bool) lineLevel {
 	line := lineLevel{Line: l, emergent: emergent}
 	if m.air != nil {

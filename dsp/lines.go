@@ -32,9 +32,9 @@ func (l *Line) Between(binHz, noiseBandwidth float64, amplitude string) (lo, hi 
 	return l.PeakHz - noiseBandwidth/2*binHz, l.PeakHz + noiseBandwidth/2*binHz
 }
 
-// whole returns the line of a whole run from the lines of its halves: the mean over both, with the
-// standard deviation for both, the averages of the whole run. Fields that no outcome of a whole run
-// needs, such as Search and Band, are the first half's.
+// whole returns the line of a whole run from the lines of its halves. Its power and its frequencies are means over both
+// halves, and it is an upper bound if both lines are. Its standard deviation follows from both, the averages of the
+// whole run. Fields that no outcome of a whole run needs, such as Search and Band, are copied from the first half.
 func whole(l [2]Line, both averages) Line {
 	w := l[0]
 	w.Power = (l[0].Power + l[1].Power) / 2
@@ -52,7 +52,7 @@ const maxRho = 1e30
 // The bins of floors.
 const (
 	floorGuardBins = 4 // bins left out to each side of every shaft order
-	floorMinBins   = 8 // a floor with fewer bins leaves out less
+	floorMinBins   = 8 // fewest bins of a floor; if fewer are left, a smaller guard is tried
 )
 
 // lineFinder measures lines in the spectra of one run. The spectra are passed to its methods.
@@ -211,13 +211,13 @@ func rho(peak, floor float64) float64 {
 	return min(peak/floor, maxRho)
 }
 
-// measure returns the line expected at hz in the spectrum p. order is Line.Order, shaft the shaft speed in
-// rev/s, and floor the floor around the line.
+// measure returns the line expected at hz in the spectrum p. order is Line.Order, shaft the shaft speed in rev/s, and
+// floor the floor around the line.
 //
-// With amplitude "band", Power is the power above the floor in the bins that function band returns, times
-// the tone factor. If ρ is below Settings.EmergenceDB, little more than chance is left above the floor.
-// Power is then an upper bound: PeakPower, or the power of the band without subtracting the floor,
-// whichever is larger. It is positive, so that its level is finite.
+// With amplitude "peak", Power is the power of the largest bin. Otherwise it is the power above the floor in the bins
+// that function band returns, times the tone factor. If ρ is below Settings.EmergenceDB, the power above the floor is
+// little more than chance. Power is then an upper bound: PeakPower, or the power of the band without subtracting the
+// floor, whichever is larger. The upper bound is positive, so that its level is finite.
 func (f *lineFinder) measure(p []float64, order int, hz, shaft, floor float64) Line {
 	l := Line{Order: order, Hz: hz, Floor: floor}
 	last := len(p) - 1
@@ -252,8 +252,8 @@ func (f *lineFinder) measure(p []float64, order int, hz, shaft, floor float64) L
 	return l
 }
 
-// band returns the first and the last of the contiguous bins around peak whose power is more than twice
-// the floor, within limit. It includes the bin peak in any case. It also returns the sum of their powers
+// band returns the first and the last bin of a line: the contiguous bins around peak, within limit, whose power is more
+// than twice the floor. The bin peak belongs to the line in any case. band also returns the sum of the bins' powers
 // above the floor, and the sum of their whole powers.
 func band(p []float64, peak int, floor float64, limit [2]int) (bins [2]int, above, total float64) {
 	lo := peak
@@ -274,9 +274,9 @@ func band(p []float64, peak int, floor float64, limit [2]int) (bins [2]int, abov
 	return [2]int{lo, hi}, above, total
 }
 
-// peakOffset returns how far a peak lies from its largest bin k, in bins from −½ to ½: the vertex of the
-// parabola through the logarithms of three bins. Under a Hann window it errs by at most 0.02 bins. It
-// returns 0 if there is no such parabola.
+// peakOffset returns how far a peak lies from its largest bin k, in bins from −½ to ½: the vertex of the parabola
+// through the logarithms of three bins. Under a Hann window it errs by at most 0.02 bins. It returns 0 if bin k has
+// only one neighbour, if one of the three has no power, or if the parabola has no maximum.
 func peakOffset(p []float64, k int) float64 {
 	if k < 1 || k+1 >= len(p) {
 		return 0

@@ -65,9 +65,9 @@ func nominalHz(perOctave, x int) float64 {
 	return v
 }
 
-// unresolved returns nil if a spectrum of that many bins, binHz apart from 0 Hz on, has minBins (1 or 2)
-// bins or more in the band, and extends beyond the band. Otherwise it returns a *fault.Error with the
-// given place and with remedy, which may both be empty, as the start of its hint.
+// unresolved returns nil if a spectrum resolves the band: the band is minBins (1 or 2) bins wide or more, and lies
+// between half a bin above 0 Hz and half a bin below the last bin. Otherwise it returns a *fault.Error at place whose
+// hint begins with remedy. The spectrum has that many bins, binHz apart from 0 Hz on. place may be empty.
 func unresolved(b Band, binHz float64, bins, minBins int, place, remedy string) error {
 	isWide := b.Hi-b.Lo >= float64(minBins)*binHz
 	isInside := b.Lo >= binHz/2 && b.Hi <= binHz*(float64(bins)-0.5)

@@ -62,9 +62,9 @@ func ByProductSuffixes() []string {
 	return []string{sufRho, sufSD, sufHz, sufBound, sufBackground, sufEmergent, sufAverages, sufNear, sufAir}
 }
 
-// IsByProduct reports whether by-products with that suffix are numbers in the columns
-// NAME_SUFFIX_1 and NAME_SUFFIX_2 of an outcome NAME, rather than true or false, or one for both
-// values.
+// IsByProduct reports whether by-products with that suffix are numbers, one for each value of an outcome: an outcome
+// NAME then has the columns NAME_SUFFIX_1 and NAME_SUFFIX_2. It returns false for by-products that are true or false,
+// and for by-products with one number for both values.
 func IsByProduct(suffix string) bool {
 	return slices.Contains([]string{sufRho, sufSD, sufHz, sufBackground, sufAir}, suffix)
 }

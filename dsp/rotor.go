@@ -52,7 +52,7 @@ type Half struct {
 	Spectrum    []float32 // mean one-sided power spectrum, unit²
 }
 
-// maxBlades is the greatest number of blades that is believed.
+// maxBlades is the greatest number of blades that is accepted.
 const maxBlades = 1000
 
 // newRotor derives the numbers of a run of a rotor. If levels is true, the levels of the harmonics are
@@ -340,9 +340,9 @@ func (a *Analyser) speeds(run *rotorRun, s *rotor) (measured [2]float64, err err
 	return measured, err
 }
 
-// refined returns the speed to analyse half h with: the measured speed if the settings ask for it, and
-// the stated speed otherwise. If the measured speed is asked for and was not found, refined appends a
-// flag to run.Flags; measured is the stated speed then.
+// refined returns the speed to analyse half h with: measured if the settings ask to refine the speed, and the stated
+// speed otherwise. found is false if no speed was measured; measured is then the stated speed, and refined appends a
+// flag to run.Flags if a measured speed was asked for.
 func (s *rotor) refined(run *rotorRun, h int, measured float64, found bool) float64 {
 	if s.Settings.Speed != "refine" {
 		return s.shaftHz
@@ -387,11 +387,11 @@ func (s *rotor) tracked(run *rotorRun, h int, finder *speedFinder) (float64, err
 	return shaft, nil
 }
 
-// maxSpeedStep is the greatest ratio of the tracked speeds of two halves that is believed.
+// maxSpeedStep is the greatest ratio of the halves' tracked speeds that is accepted.
 const maxSpeedStep = 1.25
 
-// checkTracked returns a *fault.Error if the tracked speeds of the halves differ too much. Real speeds
-// drift by percents. If they differ more, one of them is likely a multiple of the true speed.
+// checkTracked returns a *fault.Error if the ratio of the halves' tracked speeds is above maxSpeedStep. Real speeds
+// drift by percents. If the tracked speeds differ more, one of them is likely a multiple of the true speed.
 func checkTracked(measured [2]float64) error {
 	lo := min(measured[0], measured[1])
 	hi := max(measured[0], measured[1])

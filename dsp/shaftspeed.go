@@ -73,10 +73,12 @@ const (
 // combLimit is the mean power of a tooth, relative to the floor, at which combCap is reached.
 var combLimit = math.Exp(combCap)
 
-// whiten divides the spectrum of each channel by its floor, so that the floor is 1 everywhere, and fills
-// f.sums. The floor is a running median over ±half bins, at every fourth of half, with straight lines
-// between. whiten fills f.sums only about the spans of bins, first and last, which must be in
-// ascending order. Differences within one span are right; from span to span they are not.
+// whiten divides the spectrum of each channel by its floor, so that the floor is 1 everywhere, and fills f.sums. The
+// floor is a running median over half bins to each side. whiten computes the median at every (half/4)-th bin and
+// interpolates linearly between. Here half is a number of bins, at least minMedianBins.
+//
+// whiten fills f.sums only about the spans, each a first and a last bin, which must be in ascending order. The
+// difference of two sums is right if both lie in one span, and meaningless otherwise.
 func (f *speedFinder) whiten(half int, spans ...[2]int) {
 	n := f.last + 1
 	channels := len(f.power)
@@ -127,8 +129,8 @@ func (f *speedFinder) whitenChannel(c, half int, spans [][2]int) {
 	}
 }
 
-// medianAround returns the median of p within ±half bins of bin k, without bin 0. It looks for it from
-// guess on.
+// medianAround returns the median of p within ±half bins of bin k, without bin 0. guess is where the search for the
+// median begins; it only influences the time.
 func medianAround(p []float64, k, half int, guess float64) float64 {
 	return median(p[max(1, k-half):min(len(p), k+half+1)], guess)
 }
@@ -388,8 +390,9 @@ func (f *speedFinder) fundamental(level amplitude, shaft, least float64) float64
 	return score - penalty - contrastWeight*worst
 }
 
-// toothContrast returns by how much the log amplitude of every p-th tooth is above the mean of its two
-// neighbours, on average. It returns 0 if none of these teeth is inside the spectrum.
+// toothContrast returns by how much the log amplitude of every p-th tooth is above the mean of its two neighbours, on
+// average. It leaves out a tooth if the tooth or its upper neighbour is outside the spectrum, and returns 0 if no tooth
+// is left.
 func (f *speedFinder) toothContrast(level amplitude, shaft float64, p int) float64 {
 	bpf := float64(f.blades) * shaft
 	contrast := 0.0
@@ -411,9 +414,9 @@ func (f *speedFinder) toothContrast(level amplitude, shaft float64, p int) float
 	return contrast / float64(count)
 }
 
-// polish sharpens a speed below the width of a bin, by the centroids of the lines that emerge near its
-// harmonics in any channel. It returns the speed and the number of harmonics with such a line. If that is
-// 0, the speed is unchanged.
+// polish refines a speed to a fraction of a bin, by the centroids of the lines that emerge near its harmonics in any
+// channel. It returns the speed and the number of harmonics with such a line. If that number is 0, polish returns shaft
+// unchanged.
 func (f *speedFinder) polish(shaft float64) (float64, int) {
 	count := 0
 
@@ -439,7 +442,7 @@ func (f *speedFinder) polish(shaft float64) (float64, int) {
 	return shaft, count
 }
 
-// vote is the shaft speed that a line shows, in rev/s, and its weight in a mean.
+// vote is the estimate of the shaft speed from one line, in rev/s, with its weight in the mean of all votes.
 type vote struct{ shaft, weight float64 }
 
 // centroids returns the speed that the lines about the harmonics of a shaft speed show, and the number of

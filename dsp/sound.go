@@ -111,7 +111,7 @@ func (m *sound) background(b Band, gain []float64) float64 {
 // once.
 func (m *sound) counts(h int) bool { return h == 0 || !m.repeats }
 
-// subtractedWord says whether the background is subtracted from levels.
+// subtractedWord returns words for messages about a line: whether the background is subtracted from its level.
 func (m *sound) subtractedWord() string {
 	if m.r.Subtract && m.r.Settings.Amplitude != "synchronous" {
 		return "subtracted"

@@ -2,16 +2,16 @@ package dsp
 
 import "math"
 
-// The background is subtracted in power, as ISO 3744:2010, 8.2.3, corrects levels: by K1 = −10 lg(1 − 10^(−ΔL/10)) dB
-// where the measured level is ΔL above the background. The correction becomes uncertain where ΔL is small. The
-// engineering method of ISO 3744 accepts ΔL from 6 dB on, and the survey method of ISO 3746 from 3 dB on, where K1 is 3
-// dB. Below that, 3 dB are subtracted, and the result is an upper bound.
+// The background is subtracted in power, as ISO 3744:2010, 8.2.3, corrects levels. If the measured level is ΔL above
+// the background, the correction is K1 = −10 lg(1 − 10^(−ΔL/10)) dB. It becomes uncertain if ΔL is small. The
+// engineering method of ISO 3744 accepts ΔL from 6 dB on, and the survey method of ISO 3746 from 3 dB on, at which K1
+// is 3 dB. If ΔL is smaller, 3 dB are subtracted, and the result is an upper bound.
 
 // SubtractFromDB is the least distance of a level from the background, in dB, from which the background is subtracted
 // without a bound: the level of twice the background's power.
 const SubtractFromDB = 3
 
-// leastShare is the share of the measured power that is left at least.
+// leastShare is the least share of the measured power that a subtraction leaves.
 const leastShare = 0.5
 
 // HighDB returns by how much a level reads high if the background is not subtracted: the correction K1 of ISO 3744 for
@@ -30,9 +30,9 @@ type uncertainPower struct {
 	sdDB  float64 // standard deviation of its level, dB
 }
 
-// subtract returns the mean square without the background, whose mean square is background and whose standard deviation
-// relative to that is relativeSD. The errors of both are independent. If the mean square is less than twice the
-// background, the result is half of it, an upper bound.
+// subtract returns the mean square without the background. background is the background's mean square, and relativeSD
+// its standard deviation, relative to background. The errors of both mean squares are independent. If m.power is less
+// than twice the background, subtract returns half of m.power, which is an upper bound.
 func (m uncertainPower) subtract(background, relativeSD float64) (left uncertainPower, isBound bool) {
 	if m.power < background/leastShare {
 		return uncertainPower{power: leastShare * m.power, sdDB: m.sdDB}, true
@@ -46,8 +46,9 @@ func (m uncertainPower) subtract(background, relativeSD float64) (left uncertain
 }
 
 // backgroundSD returns the standard deviation of the background's mean square from lo to hi in Hz, relative to that
-// mean square. Noise of the bandwidth B over T seconds has 1/√(B·T), where B is at least the noise bandwidth of a bin.
-// If the recordings of the background differ by more than that, their scatter counts. list must not be empty.
+// mean square. Noise of the bandwidth B over T seconds has the relative standard deviation 1/√(B·T); B is at least the
+// noise bandwidth of a bin. If the recordings of the background differ by more, backgroundSD returns their scatter.
+// list must not be empty.
 func backgroundSD(list []BackgroundRecording, lo, hi float64) float64 {
 	seconds := 0.0
 	sum := 0.0
@@ -77,8 +78,8 @@ func backgroundSD(list []BackgroundRecording, lo, hi float64) float64 {
 	return max(ofNoise, math.Sqrt(variance/n)/mean)
 }
 
-// bandwidth returns the width in Hz of white noise whose power scatters as much, relative to itself, as the
-// background's from lo to hi.
+// bandwidth returns the width in Hz of white noise whose power has the same relative scatter as the background's power
+// from lo to hi. It returns hi − lo if the background has no power there.
 func (b *Background) bandwidth(lo, hi float64) float64 {
 	sum := 0.0
 	squares := 0.0
@@ -118,8 +119,8 @@ func tonesBetween(list []BackgroundRecording, lo, hi float64) float64 {
 	return sum / seconds
 }
 
-// subtractBackground takes the background from both halves of e, if the run wants it and the background is known. band
-// has the frequencies of each half.
+// subtractBackground subtracts the background from both halves of e. It does nothing if the run does not want it or the
+// background is not known. band has the frequencies of each half.
 func (m *sound) subtractBackground(e *estimate, band [2]Band) {
 	if !m.r.Subtract || !e.hasBackground {
 		return
@@ -138,9 +139,10 @@ func (m *sound) subtractBackground(e *estimate, band [2]Band) {
 	}
 }
 
-// subtractLine takes the background from a line, if the run wants it. In an emergent line of several bins the floor is
-// subtracted already, which contains the background's noise: only its tones are left to subtract. A line that is
-// averaged over the shaft's angle contains no background.
+// subtractLine subtracts the background from a line that covers lo to hi in Hz, if the run wants it. The level of an
+// emergent line of several bins is already without the floor, which contains the background's noise, so subtractLine
+// only subtracts the background's tones. A line that is averaged over the shaft's angle contains no background, and is
+// left unchanged.
 func (m *sound) subtractLine(line *lineLevel, lo, hi float64) {
 	amplitude := m.r.Settings.Amplitude
 	if !m.r.Subtract || amplitude == "synchronous" {

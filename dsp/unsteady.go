@@ -44,7 +44,7 @@ func OutcomeNames(c Construction, s *Settings, series []string) []string {
 	return names
 }
 
-// unsteadySuffixes lists what the names of the unsteady outcomes of a series append to its name.
+// unsteadySuffixes lists the suffixes that turn the name of a series into the names of its unsteady outcomes.
 func unsteadySuffixes(s *Settings) []string {
 	var suffixes []string
 	if slices.Contains(s.Outcomes, "rms") {

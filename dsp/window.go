@@ -50,7 +50,7 @@ func periodic(name string, n int) []float64 {
 	return windows[windowOf(name)].symmetric(n + 1)[:n]
 }
 
-// NoiseBins returns the noise bandwidth in bins of the window with that name. "" stands for DefaultWindow.
-// The sum of a power spectrum (Analyser.Power) over its bins is that many times the mean square of the
-// signal. NoiseBins panics if there is no window of that name.
+// NoiseBins returns the noise bandwidth in bins of the window with that name. "" stands for DefaultWindow. The sum of a
+// power spectrum (Analyser.Power) over its bins is the mean square of the signal times this bandwidth. NoiseBins panics
+// if there is no window of that name.
 func NoiseBins(name string) float64 { return windows[windowOf(name)].noise }

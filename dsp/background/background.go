@@ -1,5 +1,5 @@
-// Package background measures the sound that microphones hear without the source under test, and tells by how much
-// levels read high because of it. Mean squares and densities are in the squared unit of the calibrated samples.
+// Package background measures the sound that microphones hear without the source under test. It also states by how much
+// levels read high because of this sound. Mean squares and densities are in the squared unit of the calibrated samples.
 package background
 
 import (
@@ -35,14 +35,15 @@ type backgroundChannel struct {
 	dsp.Background
 }
 
-// Reading says how recordings of the background are read: as the recordings of the campaign.
+// Reading describes how recordings of the background are read. They are read like the recordings of the campaign.
 type Reading struct {
 	Options  ingest.Options     // how files are opened
 	Grouping campaign.Grouping  // which channels are microphones
 	Chain    *calibration.Chain // how samples become physical units
 }
 
-// Add measures the microphones of one recording, whose name messages have. path is the path at which it is opened.
+// Add measures the microphones of one recording and appends the results to Channels and Warnings. Messages call the
+// recording name. path is where the recording is opened.
 func (bg *Background) Add(ctx context.Context, reading Reading, name, path string) error {
 	rd, err := format.Open(path, reading.Options.In(ctx, name))
 	if err != nil {
@@ -139,7 +140,7 @@ type tone struct {
 	unit    string
 }
 
-// describe returns a text that lists the loudest tones. It sorts tones.
+// describe returns a text that lists the loudest tones and the number of the others. It sorts tones.
 func describe(tones []tone) string {
 	slices.SortStableFunc(tones, func(a, b tone) int { return cmp.Compare(b.MeanSquare, a.MeanSquare) })
 	const most = 8
@@ -158,8 +159,9 @@ func describe(tones []tone) string {
 	return strings.Join(parts, ", ")
 }
 
-// Recordings returns the background that the channel with the given name recorded. Its levels must have the given unit.
-// path is the file that errors name.
+// Recordings returns the background of the channel with the given name, one for each recording. It returns a
+// *fault.Error if no recording has the channel, or if the channel's levels do not have the given unit. path is the file
+// that errors name.
 func (bg *Background) Recordings(name, unit, path string) ([]dsp.BackgroundRecording, error) {
 	var recordings []dsp.BackgroundRecording
 	var others []string

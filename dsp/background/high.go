@@ -15,9 +15,10 @@ import (
 // worthDB is the smallest error of a level in dB that is worth a warning.
 const worthDB = 0.1
 
-// WarnHigh returns a warning by how much the levels of bands and sums read high because the background is not
-// subtracted. path is the file that the warning names. Lines are not judged: their floor, which contains the
-// background's noise, is subtracted.
+// WarnHigh returns a warning that says by how much the levels of bands and sums read high because the background is not
+// subtracted. It returns nil if all levels are above the background and none reads high by worthDB or more. path is the
+// file that the warning names. WarnHigh does not judge lines, because their floor is subtracted and contains the
+// background's noise.
 func WarnHigh(path string, triplets *table.Table) []ingest.Warning {
 	var high []float64 // errors in dB
 	hidden := 0        // levels that are not above the background
@@ -63,7 +64,8 @@ func WarnHigh(path string, triplets *table.Table) []ingest.Warning {
 		"the background is not subtracted: %s; background: {…, subtract: true} subtracts it", strings.Join(parts, ", "))}
 }
 
-// cutMember splits the name of a column of pairs into the outcome and the member, 1 or 2.
+// cutMember splits the name of a column of pairs into the outcome and the member, 1 or 2. ok is false if the name does
+// not end in "_1" or "_2".
 func cutMember(column string) (outcome, member string, ok bool) {
 	i := strings.LastIndexByte(column, '_')
 	if i < 0 {

@@ -13,7 +13,8 @@ import (
 	"doubletake/ingest/setting"
 )
 
-// addAir computes the flow and the air density from the columns of the flow's sensors.
+// addAir computes the flow and the air density from the columns of the flow's sensors. The flow stays nil if no column
+// measures it, and the density stays nil if no column measures the pressure.
 func (m *measured) addAir(flow *setting.Flow, columns *runColumns) error {
 	if flow.Column != "" {
 		sensor := columns.column(flow.Column)
@@ -53,7 +54,7 @@ func (m *measured) addAir(flow *setting.Flow, columns *runColumns) error {
 	return nil
 }
 
-// perRun returns the mean of values if the flow is measured per run, and the values otherwise.
+// perRun returns the mean of values, as the only element, if the flow is measured per run. Otherwise it returns values.
 func perRun(flow *setting.Flow, values []float64) []float64 {
 	if flow.Granularity != "run" || len(values) == 0 {
 		return values
@@ -67,9 +68,10 @@ func perRun(flow *setting.Flow, values []float64) []float64 {
 	return []float64{sum / float64(len(values))}
 }
 
-// dynamicPressure returns the dynamic pressure q of a run in Pa: one value, or one for each sample. It takes q from the
-// flow's sensor, or otherwise from the condition q_pa, or otherwise computes ½ρU². It corrects q for the blockage of
-// the tunnel's walls.
+// dynamicPressure returns the dynamic pressure q of a run in Pa: one value, or one for each sample. It takes the first
+// of these that is known: the flow's sensor, which measures q or the speed; the condition q_pa; and the condition
+// u_inf_m_s. From a speed it computes ½ρU². It corrects q for the blockage of the tunnel's walls, and returns an error
+// if q is not above zero or none of them is known.
 func (f *Loads) dynamicPressure(res *recording.File, rec ingest.Recording, run *measured) ([]float64, error) {
 	bal := f.Campaign.Balance
 	density := run.density
@@ -109,7 +111,8 @@ func (f *Loads) dynamicPressure(res *recording.File, rec ingest.Recording, run *
 	return pressure, nil
 }
 
-// density returns the density of the air by the run's own conditions, or otherwise by the configuration.
+// density returns the density of the air in kg/m³. The run's own conditions take precedence over the configuration: its
+// density, or its pressure and temperature together. density returns 0 if neither states the air.
 func (f *Loads) density(rec ingest.Recording) float64 {
 	if own, ok := rec.Conditions["density_kg_m3"]; ok {
 		return own

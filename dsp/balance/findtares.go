@@ -89,9 +89,13 @@ type tareCell struct {
 }
 
 // TakeNamed replaces the names of recordings without wind in the table of conditions by their paths. recordings are all
-// files that were found, files the ones that are measurements. TakeNamed returns files without the recordings without
-// wind, and the paths of these. A name in the table is a path from the folder of the project or of the recording, or a
-// file name without folder and ending. table may be nil. TakeNamed returns a *fault.Error about a name without a file.
+// files that were found, and files are the recordings that are measurements. TakeNamed returns files without the
+// recordings that the table names as recordings without wind, and the paths of these. A file that has a row of its own
+// in the table remains a measurement.
+//
+// A name in the table is a path from the folder of the project or of the recording, or a file name without folder and
+// ending. If table is nil, or has no column with such names, TakeNamed returns files unchanged. It returns a
+// *fault.Error about a name without a file.
 func (t *Tares) TakeNamed(table *campaign.Conditions, recordings, files []string) (rest []string, tares map[string]bool,
 	err error,
 ) {
@@ -167,8 +171,9 @@ func (t *Tares) tarePath(cell tareCell, place string, files []string) (string, e
 	return tare, nil
 }
 
-// locate finds the path of a recording without wind among files. Files in the folder of the run win over others. If no
-// file has the name, locate returns the name. If several have it, it returns an error.
+// locate returns the path of the file among files that a cell of the table names. If several files have the name, files
+// in the folder of the run take precedence; if several are left, locate returns an error. If no file has the name,
+// locate returns the name itself.
 func (t *Tares) locate(cell tareCell, place string, files []string) (string, error) {
 	var found []string
 	for _, i := range campaign.FilesOf([]string{strings.TrimSpace(cell.name)}, files)[0] {
@@ -193,8 +198,9 @@ func (t *Tares) locate(cell tareCell, place string, files []string) (string, err
 	return "", &fault.Error{Path: t.Campaign.Conditions, Place: place, Err: err, Hint: "write more of the path"}
 }
 
-// Of returns the names of the recordings without wind of a file: none, one, or one before the runs and one after them.
-// rows are the file's rows of the table of conditions, known the conditions of its runs.
+// Of returns the names of the recordings without wind of a file: none, one, or two, of which the first was made before
+// the runs and the second after them. rows are the file's rows of the table of conditions, and known contains the
+// conditions of its runs.
 func (t *Tares) Of(file string, rows *campaign.Conditions, known condition.Rows) ([]string, error) {
 	tare := t.settings()
 	if tare == nil {
@@ -214,10 +220,13 @@ func (t *Tares) Of(file string, rows *campaign.Conditions, known condition.Rows)
 	return names, nil
 }
 
-// Shares returns the place of each file's runs between its two recordings without wind: near 0 after the first, near 1
-// before the second, and 0 if no drift is taken out. files are the rows of each file. The rows of the table that name
-// the same two recordings are taken to be equally spaced in time: the first recording without wind was made one step
-// before their first row, the second one step after their last. A file with several rows is placed by its first row.
+// Shares returns the place in time of each file's runs between its two recordings without wind: near 0 shortly after
+// the first recording, near 1 shortly before the second. All places are 0 if no drift is taken out, and 0.5 if the mean
+// of both recordings is subtracted. files are the rows of each file.
+//
+// Shares takes the rows that name the same two recordings to be equally spaced in time: the first recording was made
+// one step before their first row, and the second one step after their last row. If a file has several rows, its first
+// row counts.
 func (t *Tares) Shares(table *campaign.Conditions, files []*campaign.Conditions) []float64 {
 	shares := make([]float64, len(files))
 	tare := t.settings()

@@ -23,12 +23,12 @@ type Loads struct {
 	moved   []ingest.Warning // about the reading without wind, until the next run reports it
 }
 
-// unknownUnit is the unit of a column whose unit is stated nowhere.
+// unknownUnit is the unit of a column if neither the configuration nor the file nor a name states its unit.
 const unknownUnit = "file unit"
 
-// outcomeUnit returns the unit of a column. It takes the unit that the configuration states, or otherwise the file's
-// unit, or otherwise the unit in the outcome's name: for forces, whose names are known, and if the column has the same
-// name. It returns unknownUnit if none of them is known.
+// outcomeUnit returns the unit of the column that has a role. file is the unit in the file, or "". The configuration's
+// unit takes precedence over the file's unit. If neither is given, the unit is N for the roles in Forces, and the unit
+// in the role's name if the column has the same name, such as thrust_N. Otherwise outcomeUnit returns unknownUnit.
 func (f *Loads) outcomeUnit(role, column, file string) string {
 	stated, given := setting.Find(f.Campaign.Units, role)
 	own, known := units.OfName(role)

@@ -190,8 +190,8 @@ func termsOf(headers, voltages []string) []string {
 	return strings.Split(text, "\n")
 }
 
-// inOrder reorders values from the order of names to the order of want. It returns the values unchanged if want lacks a
-// name.
+// inOrder reorders values from the order of names to the order of want. If want does not have the names of all values,
+// inOrder returns values unchanged.
 func inOrder[T any](values []T, names, want []string) []T {
 	ordered := make([]T, 0, len(values))
 	for _, name := range want {

@@ -92,8 +92,8 @@ func (f *Loads) measure(ctx context.Context, res *recording.File, rec ingest.Rec
 	return run, nil
 }
 
-// loadSeries returns the series that a setting such as "-Fz" names: a load of the balance with its sign, or a plain
-// column of the file.
+// loadSeries returns the series that a setting such as "-Fz" names: a load of the balance, multiplied by the sign in
+// the setting, or a plain column of the file.
 func (f *Loads) loadSeries(setting string, columns *runColumns, loads [][]float64) dsp.Series {
 	name, sign := Component(setting)
 	k := slices.Index(f.Campaign.Balance.Components, name)

@@ -38,8 +38,9 @@ func (f *Loads) subtractZero(ctx context.Context, loads [][]float64, angle []flo
 	return zero.Subtract(loads, angle, bal.ToleranceDeg)
 }
 
-// zero returns the reading without wind of the file's runs. It reads it when it is first called. If two recordings were
-// made, it adds a warning about their difference and, if a linear drift is to be taken out, interpolates between them.
+// zero returns the reading without wind of the file's runs. The first call reads the recordings; later calls return the
+// same reading. If two recordings were made, zero adds a warning about their difference. It then interpolates between
+// them if the settings name a drift, and otherwise returns the reading of the first.
 func (f *Loads) zero(ctx context.Context) (*dsp.Polar, error) {
 	if f.gravity != nil {
 		return f.gravity, nil

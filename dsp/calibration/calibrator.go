@@ -38,8 +38,8 @@ type Sensitivity struct {
 	// Target is the channel of the campaign's recordings that was calibrated, by name or number. If it is "", Named
 	// decides.
 	Target string `json:"for"`
-	// Named tells that a Sensitivity without Target belongs to the channel with the name Channel, and not to all
-	// channels.
+	// Named is true if a Sensitivity without Target belongs to the channel with the name Channel. Otherwise it belongs to
+	// all channels.
 	Named   bool   `json:"named"`
 	File    string `json:"file"`    // the calibrator's recording
 	Channel string `json:"channel"` // the channel of File
@@ -231,15 +231,16 @@ func toneSamples(info ingest.Info, k int, calibrator *setting.Calibrator) (begin
 	return begin, end, nil
 }
 
-// pascalsPerUnit returns the pascals of a unit in the campaign's recordings, if the calibrator's tone has the given
-// rms. The recordings have GainDB more gain than the calibrator's recording.
+// pascalsPerUnit returns how many pascals one unit of the samples is in the campaign's recordings. rms is the rms of
+// the calibrator's tone in its recording. The campaign's recordings have GainDB more gain than the calibrator's
+// recording.
 func pascalsPerUnit(rms float64, calibrator *setting.Calibrator) float64 {
 	ref, _ := dsp.Reference("Pa")
 	return ref * math.Pow(10, calibrator.LevelDB/20) / rms / math.Pow(10, calibrator.GainDB/20)
 }
 
-// firstSample returns the number of the first sample at or after t seconds. A sample counts as later than t if it is
-// earlier by less than a millionth of the distance of samples, because t·rateHz is rounded.
+// firstSample returns the number of the first sample at or after t seconds. Because t·rateHz is rounded, a sample also
+// counts if it is less than a millionth of a sampling interval before t.
 func firstSample(t, rateHz float64) int64 { return int64(math.Ceil(t*rateHz - 1e-6)) }
 
 // describeBlock names the block of a calibrator's tone with the given rms, and its level.
@@ -247,8 +248,8 @@ func describeBlock(tone *dsp.CalibratorTone, rms, levelDB float64) string {
 	return fmt.Sprintf("block %d: %.2f dB", 1+slices.Index(tone.BlockRMS, rms), levelDB+20*math.Log10(rms/tone.RMS))
 }
 
-// sensitivityOf finds the sensitivity of channel k in list. It returns an error if the calibrator was not measured in
-// this channel, or in another unit.
+// sensitivityOf returns the sensitivity in list that belongs to channel k. It returns an error if there is none, if the
+// calibrator could not be measured in its recording, or if that recording has another unit.
 func sensitivityOf(list []Sensitivity, info ingest.Info, k int) (Sensitivity, error) {
 	ch := info.Channels[k]
 	var names []string

@@ -10,8 +10,8 @@ import (
 	"doubletake/ingest/setting"
 )
 
-// Recordings lists the recordings of the calibrator as the configuration names them, without results. Channel is
-// "" where the configuration does not name the channel.
+// Recordings lists the recordings of the calibrator as the configuration names them, without results. Channel is "" if
+// the configuration does not name the channel.
 func Recordings(calibrator *setting.Calibrator) []Sensitivity {
 	if calibrator.File != "" {
 		return []Sensitivity{{File: calibrator.File, Channel: calibrator.Channel}}

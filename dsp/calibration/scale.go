@@ -87,8 +87,9 @@ func (c *Chain) Scale(info ingest.Info, ch int) (Scale, error) {
 	return Scale{Factor: factor * toSound / gain, Unit: unit, How: strings.Trim(note+"; "+how+gainText, "; ")}, nil
 }
 
-// value returns a value of a channel's measuring chain, as the table of microphones and the configuration state
-// it: its sensitivity_v_per_pa, or the sum of its gain_db. It returns 0 if neither states the value.
+// value returns the value with a name of channel ch's measuring chain: its sensitivity_v_per_pa, or the sum of its
+// gain_db. The values come from the table of microphones and the configuration. value returns 0 if neither states one,
+// and an error if they name a channel that the file does not have.
 func (c *Chain) value(name string, info ingest.Info, ch int) (float64, error) {
 	sum := 0.0
 	for _, e := range c.Values[name] {
@@ -105,8 +106,9 @@ func (c *Chain) value(name string, info ingest.Info, ch int) (float64, error) {
 	return sum, nil
 }
 
-// soundUnit returns the factor from a microphone's unit to Pa or V, Pa or V, and the text of the conversion, if the
-// stated unit is another unit of pressure or voltage, such as mPa, psi or mV. Otherwise the factor is 1.
+// soundUnit converts a microphone's unit. If the stated unit is a unit of pressure or voltage other than Pa and V, such
+// as mPa, psi or mV, soundUnit returns the factor to Pa or V, the unit Pa or V, and a text about the conversion.
+// Otherwise it returns 1, the stated unit and "".
 func soundUnit(stated string) (factor float64, unit, how string) {
 	for _, name := range []string{"p_pa", "p_v"} {
 		if conversion, err := units.ToName(name, stated); err == nil && conversion.Original != "" {
@@ -118,7 +120,7 @@ func soundUnit(stated string) (factor float64, unit, how string) {
 }
 
 // Implausible returns a warning about the first gain or sensitivity of a microphone that is unlikely or impossible in
-// its unit. path is the file that the warning names.
+// its unit, and nil if all are plausible. path is the file that the warning names.
 func (c *Chain) Implausible(path string) []ingest.Warning {
 	for _, name := range slices.Sorted(maps.Keys(c.Values)) {
 		bound, known := units.BoundOf(name)
