@@ -9,7 +9,7 @@ import (
 	"doubletake/ingest/setting"
 )
 
-// The sections of ingest are settings of rooms that know no configuration.
+// Ingest and its sections are settings of rooms that know no configuration.
 type (
 	Ingest      = setting.Campaign
 	Log         = setting.Log

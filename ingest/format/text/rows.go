@@ -124,9 +124,7 @@ func (t *Reader) parseRow(line []byte, dst [][]float64, k int) error {
 
 			dst[destination][k] = v
 			p = next
-			if t.heldColumns != nil && t.heldColumns[col] != nil {
-				t.heldColumns[col].last = v
-			}
+			t.holdValue(col, v)
 		}
 
 		// p is now at the delimiter or the end of the line.
@@ -148,6 +146,13 @@ func (t *Reader) parseRow(line []byte, dst [][]float64, k int) error {
 	}
 
 	return nil
+}
+
+// holdValue keeps the value of a column that repeats its last value in empty cells.
+func (t *Reader) holdValue(col int, v float64) {
+	if t.heldColumns != nil && t.heldColumns[col] != nil {
+		t.heldColumns[col].last = v
+	}
 }
 
 // parseOtherCell reads the cell at p of a row, which is not a plain number. It returns the index of the delimiter after

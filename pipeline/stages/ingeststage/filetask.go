@@ -10,7 +10,7 @@ import (
 	"doubletake/pipeline/stages/plan"
 )
 
-// The results of reading a file have their types in the room that judges them.
+// Skipped and the other results of reading a file have their types in the room that judges them.
 type (
 	Skipped    = recording.Skipped
 	RunResult  = recording.Run
