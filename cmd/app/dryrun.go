@@ -64,8 +64,8 @@ func (cost *trainingCost) write(w io.Writer) {
 	}
 }
 
-// sharedReasons are words for the kinds of reasons that name another file or task for every task, so that similar tasks
-// have the same words.
+// sharedReasons are words for some kinds of reasons. The reasons of these kinds name a different file or task for each
+// task; the words do not, so that similar tasks can share a line.
 var sharedReasons = map[string]string{
 	"upstream": "their inputs are made again", "file": "their files changed", "input": "their inputs changed",
 	"unread": "their files were not read yet", "damaged": "their results are damaged",

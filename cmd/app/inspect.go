@@ -90,8 +90,9 @@ func checkInspected(description *inspect.Description, channel string, values boo
 	return nil
 }
 
-// unlessConfiguration returns err, the error of reading a file of data, or, if the file looks like a configuration,
-// which has no data, an error that names the command for it.
+// unlessConfiguration returns the error to print after a file of data could not be read with err. If the file looks
+// like a configuration, which has no data, it is an error that names the command for configurations. Otherwise it is
+// err.
 func unlessConfiguration(path string, err error) error {
 	ending := strings.ToLower(filepath.Ext(path))
 	isYAML := ending == ".yaml" || ending == ".yml"
@@ -117,7 +118,7 @@ const (
 	maxListed = 40
 	// maxTableValues is the number of first values of a column that are printed.
 	maxTableValues = 3
-	// maxCellRunes is the length of a cell with such values.
+	// maxCellRunes is the greatest length of a cell that lists such values.
 	maxCellRunes = 60
 	// noChannel stands for the index of a channel that the user did not name.
 	noChannel = -1

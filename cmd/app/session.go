@@ -34,8 +34,8 @@ type reply struct {
 	Messages string `json:"messages"` // what a shell would see on standard error
 }
 
-// session keeps the models that commands of one process share, by the working directory and the path or name that was
-// asked for.
+// session keeps the models that the commands of one process share. A key consists of the working directory and of the
+// path or name that a command asked for.
 type session map[string]*openModels
 
 // openModels are models with the state that their files and folders had when they were read.
@@ -155,8 +155,8 @@ func (r request) writeFiles(dir string) ([]string, error) {
 	return words, nil
 }
 
-// open returns the models that path names. A session reads them once, and again if a file or a folder changed that a
-// command of a shell would read.
+// open returns the models that path names. A session keeps them. It reads them again if one of the files and folders
+// that they were read from has changed, so that its answers are those of a new process.
 func (s session) open(path string) (*predict.Models, error) {
 	dir, err := os.Getwd()
 	if err != nil {

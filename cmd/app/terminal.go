@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// width returns $COLUMNS if w is a terminal, and 0 if the width is unknown.
+// width returns $COLUMNS if w is a terminal. It returns 0 if w is not a terminal, or if $COLUMNS is not a number.
 func width(w io.Writer) int {
 	if !isTerminal(file(w)) {
 		return 0

@@ -149,9 +149,9 @@ func floats(v []float64) []numbers.Float {
 	return list
 }
 
-// readHeads reads the first previewRows samples of every channel, or all samples of a shorter one. Channels of the same
-// length are read together, because their samples may lie interleaved. A cell that is not a number is NaN; the head of
-// a channel that cannot be read is nil.
+// readHeads reads the first previewRows samples of every channel, or all samples of a channel that has fewer. Channels
+// of the same length are read together, because their samples may lie interleaved. A cell that is not a number is NaN;
+// the head of a channel that cannot be read is nil.
 func readHeads(reader ingest.Reader) [][]float64 {
 	info := reader.Info()
 	if t, ok := reader.(ingest.Tolerant); ok {

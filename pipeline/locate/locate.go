@@ -70,9 +70,9 @@ func findExperiment(file *config.File, name string) (source pairs.Source, experi
 	return source, experiment, nil
 }
 
-// Path returns the path of a result: the name itself if it is a path, or the folder of that experiment of pipeline.yaml
-// or of that EXPERIMENT/SPLIT. It returns any other name unchanged, and a *fault.Error if the experiment has no such
-// split.
+// Path returns the path of a result. If name is an existing path, Path returns it. If name is an experiment of
+// pipeline.yaml or EXPERIMENT/SPLIT, Path returns the folder of the experiment or of the split, or a *fault.Error if
+// the experiment has no such split. It returns any other name unchanged.
 func Path(name string) (string, error) {
 	if _, err := os.Stat(name); err == nil {
 		return name, nil
@@ -100,7 +100,8 @@ func Path(name string) (string, error) {
 	return dir, nil
 }
 
-// Folder returns the folder of a result: its path by Result, or the folder that an Arrow table of the result lies in.
+// Folder returns the folder of a result: the path that Result returns or, if this path is an Arrow table, the folder of
+// the result that the table belongs to.
 func Folder(name string) (string, error) {
 	path, err := Result(name)
 	if err != nil {

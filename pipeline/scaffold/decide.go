@@ -13,8 +13,9 @@ import (
 //     of a table of results from its outcomes (resultRules).
 //  3. If no input, or no outcome, is found, retryWithNarrow repeats the steps and accepts values close together.
 
-// idleShare is the share of the variance of an outcome within groups of equal settings from which the settings do not
-// change it. changedShare is the share below which a column that is called as a setting is an outcome.
+// Both constants are shares of the variance of a column that is within the groups of equal settings (shareWithin). If
+// an outcome has a greater share than idleShare, the settings do not change it. If a column that is called as a setting
+// has a smaller share than changedShare, it is an outcome.
 const (
 	idleShare    = 0.5
 	changedShare = 0.1
@@ -255,8 +256,9 @@ func (s *sheet) groupsWith(candidate *field, settings, things, besideSettings []
 	return g
 }
 
-// dropIdle leaves out the outcomes of values close together that differ as much within groups of equal settings as
-// between them. It leaves out none if all outcomes are such.
+// dropIdle makes remarks of idle outcomes: their values are close together, and more than idleShare of their variance
+// is within the groups of equal settings. It changes nothing if all outcomes are idle, or if values close together are
+// allowed.
 func (s *sheet) dropIdle(groups [][]int) {
 	var idle []*field
 	outcomes := s.withRole(outcome)

@@ -151,7 +151,8 @@ func (f *field) distinctCells() []string {
 	return slices.DeleteFunc(all, func(text string) bool { return text == "" })
 }
 
-// shownValues is the number of values from which describe shows three and the number of all.
+// shownValues is the number of values up to which describe shows all. If there are more, it shows one less and the
+// number of all values.
 const shownValues = 4
 
 // describe returns one line for people: the header, the role, the reason and the first few values.
@@ -263,8 +264,8 @@ func (f *field) numbersThings() bool {
 	return saysNumber || f.namesTypes() || isConsecutive && first == 0
 }
 
-// Names of types are large numbers, of which some are not multiples of typeStep, as the diameter and the pitch in the
-// propeller 1045. Settings as large are round.
+// Names of types are large numbers, and some of them are not multiples of typeStep: the propeller 1045 has a diameter
+// of 10 inches and a pitch of 4.5. Settings as large are round.
 const (
 	leastType = 1000
 	typeStep  = 50
@@ -278,7 +279,7 @@ func (f *field) namesTypes() bool {
 	return slices.Max(values) >= leastType && slices.ContainsFunc(values, isRough)
 }
 
-// areCounts reports whether all stated values are 0, 1, 2, …, in any order.
+// areCounts reports whether all stated values are whole numbers and not negative.
 func (f *field) areCounts() bool {
 	for _, x := range f.stated() {
 		if x < 0 || x != math.Trunc(x) {

@@ -114,8 +114,9 @@ func countNamed(dir, log string, files []string) int {
 	return 0
 }
 
-// countMentioned returns how many files a text mentions if it mentions most of them, and 0 otherwise. A text that does
-// is a log with a cell that does not fit: the note about reading it names the cell.
+// countMentioned returns how many files a text mentions if it mentions most of them, and 0 otherwise or if it cannot be
+// read. A text that mentions most files is taken for a log in which a cell does not fit. The note about reading the log
+// then names the cell.
 func countMentioned(name string, files []string) int {
 	text, err := os.ReadFile(name)
 	if err != nil {
@@ -263,8 +264,10 @@ func termOf(name, unit string) string {
 	return ""
 }
 
-// fitsUnit reports whether the unit of a column may be a unit of the term. A column without a unit fits unless its bare
-// words, of which name is the whole, are a speed of any kind or a letter.
+// fitsUnit reports whether the unit of a column may be a unit of the term. name is the name of the column, and words
+// are its words without nominal, measured and the like. A term without a unit fits any column. A column without a unit
+// fits any term, unless its words are a speed of any kind or a single letter. The letter n fits if name has further
+// words, as n_soll.
 func (t term) fitsUnit(name, words, unit string) bool {
 	isLetter := len(words) == 1
 	isQualifiedN := words == "n" && words != name

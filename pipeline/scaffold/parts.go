@@ -56,12 +56,13 @@ func restorePoints(names []string) []string {
 // fraction is a number and the digits behind an underline, "" if there are none.
 type fraction struct{ whole, decimals string }
 
-// fewWholes is the number of different wholes from which the digits behind them are taken for decimals. Otherwise they
-// may count repeats: V10_5.
+// fewWholes is the least number of different wholes for which areDecimals takes the digits behind them for decimals.
+// With fewer wholes, the digits may count repeats: V10_5.
 const fewWholes = 3
 
-// areDecimals reports whether the digits behind underlines are decimals of the numbers. There must be several decimals,
-// and quarters among them, or another whole in each different number.
+// areDecimals reports whether the digits behind underlines are decimals of the numbers. All must have the form of
+// decimalDigits, and at least two of them must differ. Besides, 25 and 75 must be among them, or there must be at least
+// fewWholes different numbers, all with different wholes.
 func areDecimals(fractions []fraction) bool {
 	_, different := lists.Index(fractions)
 	wholes := map[string]bool{}
@@ -157,9 +158,10 @@ func splitNameParts(files []string, pieces [][]piece) (split [][]piece, count ma
 	return split, count
 }
 
-// areSpareConditions reports whether the spare numbers are conditions rather than parts of names of things: several
-// words have the same number, and so for more than one number, or the numbers of all names are different and close
-// together, as in APC_1, APC_2, GWS_3, GWS_4.
+// areSpareConditions reports whether the spare numbers (isSpare) are conditions rather than parts of names of things.
+// They are if at least two numbers each come with several words. They also are if they seem to number the files, as in
+// APC_1, APC_2, GWS_3, GWS_4: all are different, their range is less than the number of files, and there are several
+// words, with two numbers each on average.
 func (n *nameParts) areSpareConditions() bool {
 	wordsOf := map[string]map[string]bool{} // by number, as a set
 	words := map[string]bool{}
@@ -224,8 +226,8 @@ func (p piece) isSpare() bool {
 	return isApart || !condition.Series.MatchString(p.key)
 }
 
-// markCopies makes the pieces that count copies of a name numbers with the key of copies. It changes the pieces. V10_2
-// and V10_b are copies of V10, and so is V10_3 if there is V10_2.
+// markCopies finds the pieces that count copies of a name, and changes them to numbers with the key copyKey. V10_2 and
+// V10_b are copies of V10, and so is V10_3 if there is V10_2.
 func markCopies(names []string, pieces [][]piece) {
 	isName := map[string]bool{}
 	for _, name := range names {

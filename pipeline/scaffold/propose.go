@@ -66,8 +66,8 @@ func (p *plan) noteRoles() {
 	}
 }
 
-// The number of names of a column that are held out one after the other: fewer leave too few to train on, more take too
-// long.
+// Names of a column are held out one after the other if their number is between these two. With fewer names, too few
+// are left to train on; with more, the trainings take too long.
 const (
 	fewNames  = 3
 	manyNames = 20
@@ -112,7 +112,7 @@ func (p *plan) declareGroups(files []string) {
 func (p *plan) hasRepeats() bool { return p.Repeated || p.Table != nil && len(p.Table.Y1) == 0 }
 
 // undeclarable returns the role of a thing or an occasion that cannot be declared, and why. It returns open if the
-// column can be declared. A column that names recordings without wind is taken for these.
+// column can be declared. If a column names recordings without wind, undeclarable takes its files as such.
 func (p *plan) undeclarable(column *field, files []string) (role, string) {
 	switch {
 	case slices.Contains(column.texts, ""):
@@ -191,11 +191,12 @@ func (f *field) rowsOutside(s span) []int {
 const (
 	fewLevels  = 3  // different values of an input: fewer have none in the middle
 	manyLevels = 12 // more were read, not set, such as angles: a range of them is held out
-	pairLevels = 5  // from which two neighbours are held out if single values have one row
+	pairLevels = 5  // values from which on two neighbours are held out if each inner value has one row
 )
 
 // holdOutSpans returns the spans of an input that may be held out, the best first: a range of many values, otherwise
-// single inner values. Values of most rows come first, then values near the middle, then great values.
+// single inner values. Among single values, the values with the most rows come first, then values near the middle, then
+// great values. holdOutSpans returns nil if the input has fewer than fewLevels values.
 func (s *sheet) holdOutSpans(column *field) []span {
 	rows := map[float64]int{} // the number of rows of each value
 	for row := range s.rows {

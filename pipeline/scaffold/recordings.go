@@ -54,8 +54,8 @@ func (p *plan) readHeaders(files []string) {
 	p.takeSidecars(files)
 }
 
-// noteNumberedColumns notes texts without names of columns that have another number of columns than the first: column 3
-// of one may be column 2 of the other.
+// noteNumberedColumns notes text files whose columns have no names, and whose number of columns differs from the first
+// file: column 3 of one file may be column 2 of the other.
 func (p *plan) noteNumberedColumns(files []string, infos []ingest.Info) {
 	if !infos[0].HasNumberedColumns() {
 		return

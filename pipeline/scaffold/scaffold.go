@@ -100,7 +100,7 @@ type plan struct {
 	Inputs      []string
 	SetPoints   []string // for each input that scatters its set points, in words
 	Repeated    bool     // the rows of a log repeat set points: the pairs are repeats
-	Across      string   // the occasion whose names the pairs are of; "": pairs are of one occasion
+	Across      string   // the occasion across which pairs are made; "": both values of a pair are of one occasion
 	HeldOut     string   // the held-out values, such as "blades: 3"; "": none
 	EachName    string   // a column of texts, each of which is held out in turn; "": none
 

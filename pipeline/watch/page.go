@@ -168,7 +168,8 @@ func (w *Watcher) state(r *run, now time.Time) state {
 // localTime returns a time as a text, in the time zone of this machine.
 func localTime(moment time.Time) string { return moment.Local().Format(time.DateTime) }
 
-// Words returns a duration as a text for people: 14 s, 3 min, 2 h 10 min. Up to 99 it counts in one unit.
+// Words returns a duration as a text for people: 14 s, 3 min, 2 h 10 min. Below 100 s it counts seconds, below 100 min
+// minutes, and then hours and minutes.
 func Words(duration time.Duration) string {
 	const most = 100 // of a unit
 	if duration < most*time.Second {

@@ -21,7 +21,7 @@ import (
 const (
 	// writeLimit is how long an answer may take.
 	writeLimit = 20 * time.Second
-	// reportLimit is how long the report may take, which may be large.
+	// reportLimit is how long the answer with the report may take, because the report may be large.
 	reportLimit = 10 * time.Minute
 	// headerTime is how long the header of a request may take.
 	headerTime = 5 * time.Second

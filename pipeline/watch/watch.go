@@ -50,7 +50,7 @@ type stage struct {
 	Running  int // tasks at work
 	Failed   int // tasks that failed
 
-	seconds float64 // that the tasks took that this run made
+	seconds float64 // seconds that the tasks of Made took
 }
 
 // Done returns the number of tasks that have results.

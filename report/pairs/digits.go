@@ -68,7 +68,7 @@ func writtenShortest(values []float64) written {
 }
 
 // toDigitsOf returns the numbers of w, some of them replaced by a number of other. A number is replaced if exactly one
-// number of other equals it to the digits of either file, and if no further number of w would be replaced by the same
+// number of other equals it, as nearest compares them, and if no further number of w would be replaced by the same
 // number of other.
 func (w written) toDigitsOf(other written) []float64 {
 	targets := map[float64]float64{} // half step by value
@@ -101,8 +101,9 @@ func (w written) toDigitsOf(other written) []float64 {
 	return replaced
 }
 
-// nearest returns the targets that a number equals to the digits of either. If the number itself is a target, nearest
-// returns it alone. targets has the half step of each target.
+// nearest returns the targets that the number v may equal, because one of the two may be a rounded number: they differ
+// by at most the greater of their half steps. If v itself is a target, nearest returns v alone. halfStep is the half
+// step of v, and targets has the half step of each target.
 func nearest(v, halfStep float64, targets map[float64]float64) []float64 {
 	if _, isThere := targets[v]; isThere {
 		return []float64{v}

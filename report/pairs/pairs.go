@@ -58,8 +58,8 @@ type Pairs struct {
 	Source
 }
 
-// Open reads the pairs. It takes those columns of texts of a table with columns OUTCOME_1 and OUTCOME_2 that are among
-// texts, or all if texts is nil.
+// Open reads the pairs. From a table with columns OUTCOME_1 and OUTCOME_2, it takes the columns of text whose names are
+// in texts, or all columns of text if texts is nil.
 func (s Source) Open(texts []string) (*Pairs, error) {
 	pairs := &Pairs{Source: s}
 	_, err := os.Stat(s.Path)

@@ -8,8 +8,8 @@ import (
 	"doubletake/ingest/table"
 )
 
-// readTable reads pairs from columns NAME_1 and NAME_2, as ingest: {table: …} of a configuration does. It takes those
-// columns of texts that are among texts, or all if texts is nil.
+// readTable reads pairs from columns NAME_1 and NAME_2, as ingest: {table: …} of a configuration does. It takes the
+// columns of text whose names are in texts, or all columns of text if texts is nil.
 func readTable(path string, texts []string) (*table.Table, error) {
 	files := []campaign.TableFile{{Path: path, Name: path}}
 	options, known, err := campaign.ResolveTable(files[0], campaign.TableOptions{Run: "run"})

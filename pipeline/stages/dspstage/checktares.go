@@ -32,7 +32,7 @@ func CheckTares(ctx context.Context, ing ingeststage.Result) error {
 	return nil
 }
 
-// loadsOf returns what computes the outcomes of a balance's channels in a file.
+// loadsOf returns the calculation of outcomes from a balance's channels in a file.
 func loadsOf(src *ingeststage.Source, file *ingeststage.File) *balance.Loads {
 	loads := &balance.Loads{Balance: src.Balance, Share: file.Share}
 	for _, tare := range file.Tares {

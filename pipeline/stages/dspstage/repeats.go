@@ -8,8 +8,8 @@ import (
 	"doubletake/report/pairs/repeats"
 )
 
-// pairing returns what pairs the repeats of an experiment. Conditions that are found in a run are not compared, and
-// derived conditions only with a tolerance.
+// pairing returns the settings with which the repeats of an experiment are paired. Conditions that are found in a run
+// are not compared, and derived conditions only with a tolerance.
 func pairing(exp plan.Experiment, rec *ingeststage.Recordings) *repeats.Pairing {
 	pairing := &repeats.Pairing{
 		Path: exp.File.Path, Place: exp.Key + ".dsp", Tolerances: plan.Tolerances(rec.DSP.Tolerances),

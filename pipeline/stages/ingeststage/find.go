@@ -271,14 +271,14 @@ func (r *Recordings) matchRows() error {
 	return nil
 }
 
-// namesThings returns a function that reports whether a column is called as things are and is no input.
+// namesThings returns a function that reports whether a column is called as things are and is not an input.
 func namesThings(exp plan.Experiment) func(column string) bool {
 	inputs := exp.NumberInputs()
 	return func(column string) bool { return condition.IsThing(column) && !slices.Contains(inputs, column) }
 }
 
-// warnRuns warns where the names of files give one run several values of a condition, unless ingest.run says that runs
-// go across conditions.
+// warnRuns warns if the names of files give one run several values of a condition, unless ingest.run says that runs go
+// across conditions.
 func (r *Recordings) warnRuns() {
 	if r.Ingest.Run != "" {
 		return

@@ -260,8 +260,8 @@ func (r *Recordings) tableFiles(exp plan.Experiment, names []string) ([]campaign
 	return files, nil
 }
 
-// tableValues returns the conditions and labels that are stated of a whole table. It returns an error if the table of
-// conditions has several rows for it.
+// tableValues returns the conditions and labels that the name of a table or the table of conditions state for the whole
+// table. It returns an error if the table of conditions has several rows for it.
 func (f *File) tableValues(src *Source) (condition.Values, error) {
 	known, err := src.campaign().Known(f.Name, &f.Facts)
 	if err != nil {

@@ -11,7 +11,7 @@ const manyFiles = 512
 // Shard is a range of consecutive files that a task of its own joins.
 type Shard struct {
 	Begin int
-	End   int // the file behind the last one
+	End   int // index of the file after the last one
 }
 
 // Shards divides n files into about √n ranges of consecutive files, and returns nil if there are few files. A task

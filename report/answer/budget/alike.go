@@ -11,8 +11,8 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// significance is the chance below which the test of equal scatter, of all conditions and levels together, says that
-// scatter differs.
+// significance is the probability that the tests of equal scatter, over all conditions and levels together, find a
+// difference although there is none.
 const significance = 0.05
 
 // alike returns the condition by which scatter is to be pooled: the condition over which the scatter of the
@@ -45,9 +45,9 @@ func compareParts(a, b unitPart) int {
 	return cmp.Or(cmp.Compare(a.unit, b.unit), cmp.Compare(a.number, b.number))
 }
 
-// unitDeviations returns the deviations that tell of the scatter between the parts of a unit: the standard deviation of
-// few parts, and of more the distance of each part from their median (Brown and Forsythe 1974), so that a single unit
-// of a value is enough. It returns nothing for a single part.
+// unitDeviations returns numbers that measure the scatter between the parts of a unit. For few parts it returns their
+// standard deviation alone. For more parts it returns the distance of each part from their median (Brown and Forsythe
+// 1974), so that a single unit is enough to test a value of a condition. It returns nil for a single part.
 func unitDeviations(parts []float64) []float64 {
 	const few = 4 // parts whose distances from their median tell hardly more than one number
 	if len(parts) < 2 {

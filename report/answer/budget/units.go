@@ -75,8 +75,10 @@ func (c *campaign) numberUnits(above []string) {
 	}
 }
 
-// rowRuns numbers the rows of the user's table that the outcomes of each pair come from, within rows of one name of a
-// run. Without a column of runs each row of such a table is a run of its own. It returns nil for other tables.
+// rowRuns returns, for each pair, the numbers of the two rows of the user's table that were paired. Rows are numbered
+// among the rows with the same name of a run. The numbers are needed if the user's table has no column of runs: each of
+// its rows is then a run of its own. rowRuns returns nil if it has such a column, or if pairs were not made of its
+// rows.
 func (c *campaign) rowRuns() [][2]int {
 	isOfRows := c.Get("pairs") == "repeat-run" && c.Get("config:ingest.table.repeats") != ""
 	if !isOfRows || c.Get("config:ingest.table.run") != "" || c.perRow != 2 {

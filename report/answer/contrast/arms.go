@@ -7,7 +7,8 @@ import (
 	"doubletake/train/contrast"
 )
 
-// points numbers the values of a condition. It returns the numbers for the cells of each block, and the values.
+// points numbers the distinct values of a condition in ascending order. pointOf has the number of each cell's value, by
+// block; the number is −1 if the value is NaN.
 func (d *design) points(axis int) (pointOf [][]int, values []float64) {
 	for _, stratum := range d.blocks {
 		for _, x := range stratum.cells {

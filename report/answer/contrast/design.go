@@ -245,9 +245,10 @@ func pseudoResiduals(list []match, axis int) (squares, count float64) {
 	return squares, count
 }
 
-// between makes units that differ only in inputs that do not vary within any unit repeats of each other: it replaces
-// these inputs by NaN in the conditions. It returns the differences at the new conditions, the new conditions, and
-// whether it replaced any input. Averages over units are then averages over the values of these inputs.
+// between removes the inputs that vary between units but within none of them: it replaces these inputs by NaN in the
+// conditions. Units that differ only in such inputs then repeat each other. between returns the differences at the new
+// conditions, the new conditions, and whether it replaced any input. Averages over units are then averages over the
+// values of these inputs.
 func between(differences grid, places conditions) (merged grid, kept conditions, averaged bool) {
 	varies := map[int]bool{} // within a unit
 	for _, curve := range differences {

@@ -217,7 +217,8 @@ func (c *comparison) unitOf(values setPointTable, side, i int, run string) strin
 }
 
 // outcomeOf returns an outcome of run k of the given number of runs in row i. If the row has one run, it is the mean of
-// both values, unless the second value belongs to another row, in which pairs across occasions have it.
+// both values. In a table of pairs across occasions, the second value belongs to another row, and outcomeOf always
+// returns the first.
 func outcomeOf(source *table.Table, outcome string, i, k, runs int) float64 {
 	first := source.Column(outcome + "_1").Floats[i]
 	second := source.Column(outcome + "_2").Floats[i]

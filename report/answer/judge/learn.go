@@ -10,8 +10,9 @@ import (
 	"doubletake/train/triplets"
 )
 
-// smallClaim replaces an epistemic variance that is not stated, in units of the outcomes' variance. The calibration
-// scales it to the errors of the left-out groups, so that its value does not matter.
+// smallClaim is a claim, an epistemic variance, that replaces a variance which the table does not state, in units of
+// the outcomes' variance. The calibration scales it to the errors of the left-out groups, so that its value does not
+// matter.
 const smallClaim = 1e-6
 
 // learn learns intervals from the predictions of left-out groups, and judges them on the test part.

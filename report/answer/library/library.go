@@ -1,6 +1,6 @@
-// Package library learns the prior of the calibration of new campaigns from finished runs. The calibration says by
-// which factor the errors on new groups exceed the claims of a model. The runs left groups out of training, whose
-// errors show these factors. See docs/honest.md.
+// Package library learns the prior of the calibration of new campaigns from finished runs. The calibration states by
+// which factor the errors on new groups exceed the errors that a model states. The finished runs left groups out of
+// training, and the errors on these groups show the factors. See docs/honest.md.
 package library
 
 import (
@@ -74,8 +74,8 @@ func (h heldOut) isKnown() bool { return !math.IsNaN(h.rise) && !math.IsNaN(h.in
 const fewGroups = 10
 
 // Learn learns a prior from the calibrations below the folders, each of which is a family. If some models are not
-// networks, Learn leaves networks aside, because their errors exceed their claims by other factors. The splits of an
-// experiment leave out the same groups for the most part, so that together they count as one.
+// networks, Learn leaves networks aside, because their errors exceed the errors that they state by other factors. The
+// splits of an experiment leave out the same groups for the most part, so that together they count as one.
 func Learn(ctx context.Context, dirs []string, name string) (*Library, error) {
 	var files [][]calibration
 	seen := map[string]string{}
@@ -167,8 +167,8 @@ func read(ctx context.Context, dir string, seen map[string]string) ([]calibratio
 }
 
 // readCalibration reads a calibration below dir. isNew is false if nothing can be learned from it: it has too few
-// groups, or the groups are those of another experiment of dir, which has other networks. Groups that are in another
-// folder too are an error, because the folders must be independent.
+// groups, or an equal table of groups was read below dir already, as from an experiment that only has other networks.
+// It is an error if an equal table was read below another folder, because the folders must be independent.
 func readCalibration(path, dir string, seen map[string]string) (c calibration, isNew bool, err error) {
 	t, err := table.ReadVerified(path)
 	if err != nil {

@@ -48,7 +48,7 @@ func (m *Models) derivation() *derivation {
 	return m.derived
 }
 
-// Sources returns the names of conditions that are no inputs, and from which inputs are computed.
+// Sources returns the names of conditions that are not inputs themselves, but from which inputs are computed.
 func (m *Models) Sources() []string {
 	var names []string
 	for _, source := range m.derivation().sources {
@@ -90,7 +90,8 @@ func (m *Models) statedInputs(has func(name string) bool) ([]int, error) {
 	return inputs, nil
 }
 
-// lacking returns the error of a condition that states a source, but not all that an input is computed from.
+// lacking returns the error about a condition that states a source, but lacks another one that the computed input
+// needs.
 func (m *Models) lacking(source string, has func(name string) bool) error {
 	set := m.derivation().set
 	isComputed := func(name string) bool { return set.Needs(name, source) }
@@ -139,8 +140,8 @@ func (m *Models) computeInputs(t *Table, cells *pairs.Cells) error {
 	return nil
 }
 
-// complete returns the values of the given inputs of a condition that states them, or what they are computed from.
-// names are the names of things, by label.
+// complete returns the values of the given inputs at a condition. The condition states an input itself, or the sources
+// from which the input is computed. names are the names of things, by label.
 func (m *Models) complete(inputs []int, stated map[string]float64, names map[string]string) ([]float64, error) {
 	values := map[string]float64{}
 	for name, value := range stated {

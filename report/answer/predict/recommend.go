@@ -83,9 +83,10 @@ func (m *Models) readHonest() error {
 	return nil
 }
 
-// readRecord sets the records: how the networks and the calibrated intervals did on held-out values. That of the
-// networks comes from the metrics of the experiment's report, if there are any. A final model, which was trained on
-// everything, has no held-out values: for each outcome it takes the record of the split whose intervals did worst.
+// readRecord sets the records: how the networks and the calibrated intervals did on held-out values. The record of the
+// networks comes from the metrics of the experiment's report, if there are any. The record of the intervals comes from
+// the calibrated model, or otherwise from the same metrics. A final model, which was trained on everything, has no
+// held-out values: for each outcome it takes the record of the split whose intervals did worst.
 func (m *Models) readRecord() error {
 	if m.Honest != nil && m.Honest.Record != nil {
 		m.Intervals = worst(nil, m.Honest.Record.Outcomes, m.Honest.HeldOut)
@@ -126,8 +127,8 @@ func (m *Models) readRecord() error {
 	return nil
 }
 
-// worst returns, for each outcome, the record with the lowest coverage: that in list, or that in records, which is of
-// the values heldOut. A record without a coverage counts only if there is no other.
+// worst returns, for each outcome, the record with the lower coverage: the one in list or the one in records. heldOut
+// describes the values that records are about. A record without a coverage is returned only if there is no other.
 func worst(list, records []score.OutcomeTrust, heldOut string) []score.OutcomeTrust {
 	kept := slices.Clone(list)
 	for _, record := range records {
@@ -252,8 +253,9 @@ func (r *Recommended) record(i int) string {
 	return ""
 }
 
-// labelWords says whether the thing with the given name was measured, to follow the words of position. For the label of
-// the groups, of which position has told that already, and for runs it says something only if the name is unknown.
+// labelWords returns words that follow the words of position and say whether the thing with the given name was
+// measured. For the label of the groups, position has said this already, and runs are always new: for these two,
+// labelWords returns "" unless the given name is unknown.
 func labelWords(model *honest.Model, label honest.Names, name string) string {
 	isMeasured := slices.Contains(label.Names, name)
 	isTold := label.Name == model.Condition || label.Name == honest.Runs

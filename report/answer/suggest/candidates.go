@@ -79,10 +79,11 @@ const (
 	mostSettings = 40   // distinct trained values from which on the values of an input scatter
 )
 
-// Default returns candidates between and around what was measured: of each input that is not swept within runs the
-// trained values, the middles between neighbours, and half a step beyond the ends. Candidates beyond the ends are not
-// asked about. Properties of things keep the combinations that things have. If these are too many candidates, those
-// beyond the ends are left out first, then the middles, and then values of the inputs with the most.
+// Default returns candidates between and around what was measured. It combines, for each input that is not swept within
+// runs, the trained values, the middles between neighbours, and a value half a step beyond either end. Candidates with
+// a value beyond the ends are not asked about. Inputs that are properties of things are combined only as the measured
+// things combine them. If there are more than mostPoints candidates, Default leaves out the values beyond the ends
+// first, then the middles, and then every second value of the input with the most values.
 func Default(models *predict.Models) *Candidates {
 	steps := settings(models)
 	for keep := all; tooMany(steps, keep) && keep > onlyTrained; keep-- {
@@ -318,8 +319,9 @@ func rounded(v float64) float64 {
 	return r
 }
 
-// sessionLabel returns the label of which a session opens a new thing if candidates do not name one: the condition of
-// the groups if it is a label, otherwise the first label. It returns "" if names have no offsets.
+// sessionLabel returns the label for which a session opens a new thing, because the candidates do not name one: the
+// condition of the groups if it is such a label, and otherwise the first such label. It returns "" if there is no
+// calibrated model, or if the candidates name a thing for each of its labels.
 func (c *Candidates) sessionLabel(models *predict.Models) string {
 	if models.Honest == nil {
 		return ""

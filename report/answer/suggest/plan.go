@@ -363,7 +363,7 @@ func (a *ahead) best(steps []Step, costs Costs, budget float64, missing bool) (i
 type Session struct {
 	Steps  []Step
 	Before []float64 // by outcome: mean half width over the candidates before the first step
-	Label  string    // label of which the session measures one new thing; "" if there is none
+	Label  string    // label for which the session measures one new thing; "" if there is none
 
 	// Opened names the new thing that the session measures, as "a third mounting", and Another the next one.
 	Opened, Another string
@@ -465,7 +465,8 @@ func (a *ahead) choose(candidates *Candidates, costs Costs, budget float64) ([]S
 	return steps, nil
 }
 
-// inTwoSessions returns the mean half widths after all steps if the second half of them is of another new thing.
+// inTwoSessions returns the mean half widths after all steps if the second half of the steps measures another new
+// thing.
 func (a *ahead) inTwoSessions(steps []Step) ([]float64, error) {
 	for i, step := range steps {
 		if i == (len(steps)+1)/2 {

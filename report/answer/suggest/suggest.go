@@ -177,9 +177,9 @@ func averaged(models *predict.Models, candidates *Candidates) ([][]float64, erro
 	return kv.Points(values...), nil
 }
 
-// expected predicts at the conditions x, where things has the names of things, and returns a suggestion for each n
-// conditions that follow each other. Its half widths, expected squared errors and noise are means over these
-// conditions, and its class is the commonest. Its other fields are not set.
+// expected predicts at the conditions x, which come in groups of n consecutive conditions, and returns a suggestion for
+// each group. The half widths, expected squared errors and noise of a suggestion are means over its group, and its
+// class is the commonest in the group. Its other fields are not set. things has the names of things, by condition.
 func expected(ctx context.Context, models *predict.Models, x []float64, things []map[string]string, n int) (
 	[]Suggestion, error,
 ) {
@@ -215,7 +215,8 @@ func expected(ctx context.Context, models *predict.Models, x []float64, things [
 	return list, nil
 }
 
-// commonest returns the class that most of n conditions have, the first of which has the number from.
+// commonest returns the most frequent class of n consecutive conditions. from is the number of the first condition. If
+// classes are equally frequent, commonest prefers the class of the first condition.
 func commonest(prediction *interval.Prediction, from, n int) interval.Class {
 	count := map[interval.Class]int{}
 	best := prediction.Query(from).Class

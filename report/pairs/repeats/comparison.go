@@ -57,8 +57,9 @@ func (p *Pairing) comparison(rows Rows) (*comparison, error) {
 	return c, nil
 }
 
-// nested reports whether a label is an occasion whose names are parts of the occasions that pairs are made across: days
-// within sessions do not keep recordings of two sessions apart.
+// nested reports whether a label is an occasion that lies within the occasion across which pairs are made: if pairs are
+// made across sessions and each day is in one session, the day is nested, and different days do not keep recordings
+// from being paired.
 func (p *Pairing) nested(rows Rows, label string, names []string) (bool, error) {
 	across := p.Across
 	if across == "" || !slices.Contains(p.Occasions, label) {
@@ -118,7 +119,7 @@ func (p *Pairing) groups(rows Rows, runs, recordings []string) ([][]int, error) 
 	return slices.Collect(condition.Groups(rows.Rows(), c.tolerances, c.conditions, c.labels)), nil
 }
 
-// channels returns the ending of each recording's name that names its channel: the part behind the name of its run.
+// channels returns the ending of each recording's name that names its channel: the part after the name of its run.
 func channels(runs, recordings []string) []string {
 	endings := make([]string, len(runs))
 	for i, run := range runs {

@@ -58,7 +58,7 @@ func (p *Pairing) Check(known Rows) error {
 	return nil
 }
 
-// noRepeats returns the error about n runs of which none repeats another.
+// noRepeats returns the error about n runs if none of them repeats another.
 func (p *Pairing) noRepeats(n int) error {
 	return fault.At(p.Path, p.Place, "conditions that were measured more than once",
 		fmt.Sprintf("%d runs, all at different conditions", n),
