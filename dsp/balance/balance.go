@@ -63,8 +63,9 @@ func New(campaign *setting.Campaign, model *dsp.Settings, conditions []string, p
 	return b, nil
 }
 
-// SeriesNames lists the names of a balance's series: the names of its columns, with lift and drag for forces in body
-// axes, and with coefficients for forces and moments if coefficients is true.
+// SeriesNames lists the names of a balance's series, in the order of the columns. If the axes are body axes, lift and
+// drag take the place of the forces fx and fz and come first. If coefficients is true, the names of coefficients
+// replace the names of their forces and moments.
 func SeriesNames(settings *setting.Campaign, coefficients bool) []string {
 	var names []string
 	turned := settings.Axes == "body"
@@ -195,8 +196,8 @@ func (b *Balance) checkLoads() error {
 	return nil
 }
 
-// momentsMovable reports whether the columns contain the moments, and the forces, that moments about another reference
-// point are computed from.
+// momentsMovable reports whether the moments can be moved to the reference point of the settings: the axes are body
+// axes, a column is a moment, and a side force is measured if the reference point gives it an arm.
 func momentsMovable(settings *setting.Campaign) bool {
 	reference := settings.Balance.ReferenceM
 	roll := hasColumn(settings, "mx_nm")
@@ -209,7 +210,8 @@ func momentsMovable(settings *setting.Campaign) bool {
 	return settings.Axes == "body" && (roll || yaw || hasColumn(settings, "my_nm"))
 }
 
-// Component splits a value such as "-Fz" into the name of a load and the sign in front of it, which is 1 or -1.
+// Component splits a value such as "-Fz" into the name of a load and a sign: −1 if the value begins with "-", and 1
+// otherwise.
 func Component(value string) (name string, sign float64) {
 	if n, ok := strings.CutPrefix(value, "-"); ok {
 		return n, -1

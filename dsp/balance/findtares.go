@@ -39,8 +39,9 @@ func (t *Tares) Is(file string) bool {
 	return tare != nil && filepath.Clean(tare.File) == filepath.Clean(file)
 }
 
-// ownTare returns the recording without wind that a column of the table of conditions names for a file. All rows of the
-// file must name the same one. conds are these rows.
+// ownTare returns the recording without wind that a column of the table of conditions names for the file with the given
+// name. conds are the file's rows of the table. ownTare returns an error if there are none, if the table does not have
+// the column, if a cell is empty, or if two rows name different recordings.
 func ownTare(column string, conds *campaign.Conditions, name string) (string, error) {
 	if conds == nil {
 		return "", fault.At(name, "", "a table of conditions with the column "+column, "none", "")
@@ -82,7 +83,7 @@ func (t *Tares) Columns() []string {
 	return withoutEmpty([]string{tare.Column, tare.Closing})
 }
 
-// tareCell is what a row of a recording states about a recording without wind.
+// tareCell is a cell of the table of conditions that names a recording without wind.
 type tareCell struct {
 	name   string
 	folder string // of the row's recording
@@ -198,8 +199,8 @@ func (t *Tares) locate(cell tareCell, place string, files []string) (string, err
 	return "", &fault.Error{Path: t.Campaign.Conditions, Place: place, Err: err, Hint: "write more of the path"}
 }
 
-// Of returns the names of the recordings without wind of a file: none, one, or two, of which the first was made before
-// the runs and the second after them. rows are the file's rows of the table of conditions, and known contains the
+// Of returns the names of the recordings without wind of a file: none, one, or two. The first of two was made before
+// the runs, and the second after them. rows are the file's rows of the table of conditions, and known contains the
 // conditions of its runs.
 func (t *Tares) Of(file string, rows *campaign.Conditions, known condition.Rows) ([]string, error) {
 	tare := t.settings()

@@ -116,8 +116,9 @@ func parseMatrix(path string, cells *campaign.Cells) (*matrixFile, error) {
 	return file, nil
 }
 
-// ordered returns the rows in the order of the components, with the coefficients in the order of the voltages, as far
-// as the file names them.
+// ordered returns the rows in the order of the components, and in each row the coefficients of the voltages in the
+// order of voltages. Rows keep the order of the file if it does not name all components, and coefficients if it does
+// not name all voltages.
 func (f *matrixFile) ordered(components, voltages []string) [][]float64 {
 	rows := slices.Clone(inOrder(f.rows, f.names, components))
 	if f.header == nil || f.width < len(voltages) {

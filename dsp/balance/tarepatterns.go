@@ -13,8 +13,8 @@ import (
 	"doubletake/ingest/setting"
 )
 
-// This file finds the recordings without wind of a pattern: tare: {file: "tare1_m{mounting:text}_u{u_inf_m_s}.txt"}.
-// Each run has the recording whose name states the run's own conditions.
+// This file finds the recordings without wind that a pattern describes, such as tare: {file:
+// "tare1_m{mounting:text}_u{u_inf_m_s}.txt"}. A run has the recording whose name states the same conditions as the run.
 
 // tareRecording is a recording without wind, with the conditions that its name states.
 type tareRecording struct {
@@ -90,8 +90,8 @@ func findTareRecordings(text, dir string) ([]tareRecording, error) {
 	return recordings, nil
 }
 
-// tareOf returns the recording without wind of a pattern whose name states the conditions of a file. It returns an
-// error if there is none, or if there are several.
+// tareOf returns the recording without wind of a pattern whose name states the conditions of all runs of a file. It
+// returns an error if there is none, if there are several, or if the runs do not have a condition that the names state.
 func (t *Tares) tareOf(file string, known condition.Rows, pattern string) (string, error) {
 	var found []string
 	for _, tare := range t.recordings[pattern] {
@@ -164,8 +164,8 @@ func textOfCondition(cond condition.Condition) string {
 	return strconv.FormatFloat(cond.Value, 'g', -1, 64)
 }
 
-// tareName returns the name of a recording without wind of a file. name is the file or the pattern that the
-// settings name, or a column of the table of conditions.
+// tareName returns the name of a recording without wind of a file. name is an entry of the settings: a column of the
+// table of conditions if the settings name columns, and otherwise a pattern or a file.
 func (t *Tares) tareName(file string, rows *campaign.Conditions, known condition.Rows, name string) (string, error) {
 	switch {
 	case t.settings().Column != "":

@@ -1,5 +1,5 @@
 // Package pairtable makes tables of the pairs of runs, as package dsp returns them: outcomes with their by-products,
-// derived outcomes and spectra. Levels, units and names are those of dsp.Pairs.
+// derived outcomes and spectra. The tables take levels, units and names from dsp.Pairs.
 package pairtable
 
 import (
@@ -16,8 +16,8 @@ import (
 	"doubletake/ingest/units"
 )
 
-// Table is what flows from dsp to training: the rows of pairs of a file's runs, with their outcomes, and the spectra
-// from which they were computed.
+// Table collects the results of package dsp for training: the rows of pairs of a file's runs, with their outcomes, and
+// the spectra from which they were computed.
 type Table struct {
 	Triplets *table.Table // a row for each pair: its run, recording and conditions, then both values of each outcome
 	Spectra  *table.Table // a row for each half of a recording; empty for balances
@@ -30,8 +30,8 @@ type Table struct {
 	names []string // outcomes, which all runs must have
 }
 
-// Add appends the pairs of a run. recs are the recordings that the rows of the pairs number. It returns a *fault.Error
-// without path if the run has other outcomes than the runs before it, or if a derived outcome is not finite.
+// Add appends the pairs of a run. A row's Recording is an index in recs. Add returns a *fault.Error without path if the
+// run has other outcomes than the runs before it, or if a derived outcome is not finite.
 func (t *Table) Add(pairs *dsp.Pairs, run string, recs []ingest.Recording) error {
 	if len(pairs.Rows) == 0 {
 		return nil

@@ -1,14 +1,15 @@
-// Package arrow reads Arrow IPC files (Feather version 2) and streams of any writer as recordings. Columns of numbers
-// become channels. Other columns are skipped. No offset, length or number in a file is used before it was compared with
-// the size of the file.
+// Package arrow reads Arrow IPC files (Feather version 2) and Arrow IPC streams as recordings. It does not matter which
+// program wrote them. Columns of numbers become channels, and other columns are skipped. Every offset, length and
+// number in a file is compared with the size of the file before it is used.
 //
 // A file is "ARROW1", messages, a footer and "ARROW1" (Apache Arrow, "Serialization and Interprocess Communication"). A
-// message is metadata, a flatbuffer (flat.go), and a body with the data. The first message is the schema, which lists
-// the columns (schema.go). Each batch is a number of rows; its body has some buffers for each column (batch.go). The
-// footer lists where the batches are. A stream is only the messages, one after the other (file.go).
+// message is metadata, which is a flatbuffer (flat.go), and a body with the data. The first message is the schema,
+// which lists the columns (schema.go). Each of the other messages that are read is a batch: a number of rows, whose
+// body has some buffers for each column (batch.go). The footer lists where the batches are. A stream is only the
+// messages, one after the other (file.go).
 //
-// Buffers are read where they lie (plane.go), or decompressed a batch at a time. Decompressed data take at most 32 MiB
-// plus twice the size of the file.
+// Buffers that are not compressed are read in place (plane.go). Others are decompressed a batch at a time. Decompressed
+// data take at most 32 MiB plus twice the size of the file.
 //
 // Package ingest/table reads and writes the program's own tables, which are Arrow files too.
 package arrow

@@ -225,8 +225,8 @@ func (b *batch) takeValues(c *column, length int64, place string) {
 	}
 }
 
-// takeAdditional takes the further buffers of a column: of views as many as the batch states, and of a dense union one
-// with offsets.
+// takeAdditional takes the buffers that a column has behind the buffers of its type. A column of views has as many as
+// the batch states. A dense union has one, which contains offsets. Other columns have none.
 func (b *batch) takeAdditional(c *column, place string) {
 	n := int64(0)
 

@@ -10,7 +10,7 @@ import (
 	"doubletake/ingest/format/internal/clock"
 )
 
-// unreadable returns the reason why a dataset is not read because of what it contains, and "" if there is none.
+// unreadable returns the reason why a dataset is not read if its contents are the reason, and "" otherwise.
 // ingest.Unread.Fault explains isFault.
 func (h *recording) unreadable(dataset *Dataset) (reason string, isFault bool) {
 	shown := h.matlab && !h.hidden(dataset) // a value of a MATLAB file that is listed
@@ -55,9 +55,9 @@ func (h *recording) role(dataset *Dataset) string {
 	return ""
 }
 
-// axes returns the names of the axes of a dataset, and nil if they have none. They are the labels of the axes if one
-// of these is a name of time, and otherwise the names of the scales attached to the axes. The name is "time" if the
-// scale has a unit of time, or is N in a file by the SOFA conventions.
+// axes returns the names of the axes of a dataset, and nil if they have none. If a label of an axis is a name of time,
+// the names are the labels. Otherwise they are the names of the scales attached to the axes. The name is "time" if the
+// scale has a unit of time, or if the scale is N in a file by the SOFA conventions.
 func (h *recording) axes(dataset *Dataset) []string {
 	if labels, ok := dataset.Attribute("DIMENSION_LABELS"); ok && labels.Dims != nil {
 		if slices.ContainsFunc(labels.texts, arrays.IsTime) {

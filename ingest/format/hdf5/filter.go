@@ -160,8 +160,8 @@ func (r *Reader) undo(filters []filter, mask uint32, raw []byte, size, esize int
 	return raw, nil
 }
 
-// sizeBefore returns the number of bytes of a chunk of size bytes after the given filters, none of which compresses: a
-// checksum adds 4 bytes.
+// sizeBefore returns the number of bytes of a chunk of size bytes after the given filters. They must not compress, so
+// that only checksums change the size, by 4 bytes each.
 func sizeBefore(filters []filter, mask uint32, size int) int {
 	for i, f := range filters {
 		if mask&(1<<i) == 0 && f.id == filterFletcher {
@@ -249,9 +249,9 @@ func (r *Reader) inflate(dst, raw []byte) (int, error) {
 
 	n, err := io.ReadFull(r.inflater, dst)
 
-	// io.ReadFull returns io.EOF or io.ErrUnexpectedEOF for a whole stream that is shorter than dst, and
-	// io.ErrUnexpectedEOF for a stream that is cut off, too. One more Read tells them apart: at the end of a whole stream,
-	// whose checksum it compares, it returns io.EOF.
+	// For a whole stream that is shorter than dst, io.ReadFull returns io.EOF or io.ErrUnexpectedEOF. For a stream that is
+	// cut off, it returns io.ErrUnexpectedEOF, too. One more Read tells them apart: at the end of a whole stream it
+	// compares the checksum and returns io.EOF.
 	isRead := err == nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 	if !isRead {
 		return 0, err

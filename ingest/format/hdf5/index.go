@@ -72,9 +72,9 @@ func (x *linearIndex) find(place []uint64) stored {
 	return chunk
 }
 
-// linear returns the number of the chunk at a place in the grid. Chunks are counted over all that the dataset may grow
-// to. The index along the axis first runs slowest; the other axes follow in their order. linear returns false if the
-// number does not fit into 64 bits, or if another axis than first may grow without limit.
+// linear returns the number of the chunk at a place in the grid. The numbers cover the grid of the largest shape to
+// which the dataset may grow. The index along the axis first runs slowest; the other axes follow in their order. linear
+// returns false if the number does not fit into 64 bits, or if an axis other than first may grow without limit.
 func (st *storage) linear(place []uint64, first int) (number uint64, ok bool) {
 	number = place[first]
 	ok = true

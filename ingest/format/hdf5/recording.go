@@ -133,7 +133,7 @@ type recording struct {
 	// Who wrote the file.
 	matlab    bool
 	netcdf    bool // netCDF's library
-	benchmark bool // the layout is that of the benchmark of array methods (docs/method.md#layouts-of-published-files)
+	benchmark bool // the layout of the benchmark of array methods (docs/method.md#layouts-of-published-files)
 	sofa      bool // impulse responses by the SOFA conventions (AES69), whose axis of time is N
 
 	clocks   map[string]int64  // by the path of a group, the number of samples of the dataset that contains the time

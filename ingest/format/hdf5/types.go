@@ -215,7 +215,7 @@ func (c *cursor) float(typ *Type, flags uint64) {
 	}
 
 	kind, known := floats[form]
-	implied := flags>>4&7 == 2 // the highest bit of the mantissa is implied, and the byte order is not that of a VAX
+	implied := flags>>4&7 == 2 // the highest bit of the mantissa is implied, and the byte order is not VAX order
 	typ.stored = kind
 	typ.numeric = known && implied && typ.Size == kind.Bytes()
 	typ.requireAllBits("float", first, bits)

@@ -224,8 +224,9 @@ func (f *file) readHeader() error {
 	}
 }
 
-// readSegment reads the header of a segment and the line with the names of its columns behind the end mark. If the file
-// ends before these names, that is an error only for the first segment: text behind the last segment is ignored.
+// readSegment reads the header of a segment, and the line with the names of its columns behind the end mark. If the
+// file ends before these names, readSegment returns an error for the first segment. For a later segment it returns nil,
+// because text behind the last segment is ignored.
 func (f *file) readSegment() error {
 	s := &segment{begin: f.lines.Offset(), keys: map[string][]string{}}
 
@@ -376,9 +377,10 @@ func (f *file) reader() (ingest.Reader, error) {
 	return r, nil
 }
 
-// addColumns adds the columns that are not empty to a reader. With X_Columns One, the first column is the X value of
-// all others; with Multi, each column has an X column before it, and both form a group with the name of the column;
-// with No, the first column is empty and the header states the increments.
+// addColumns adds the columns that are not empty to a reader, according to the key X_Columns of the header. "One" means
+// that the first column is the X value of all others. "Multi" means that each column has an X column before it, and
+// both form a group with the name of the column. With any other value, the first column is empty and the header states
+// the increments.
 func (f *file) addColumns(r *arrays.Reader) error {
 	names := f.first.names
 	multi := f.header["X_Columns"] == "Multi"
@@ -438,9 +440,10 @@ func (f *file) clock(column int) (name, unit string) {
 	return name, unit
 }
 
-// rate returns the sampling rate in Hz of the column with a name, and 0 if it has none. delta is its time increment as
-// written in the file, in units of unit seconds. Increments have few digits, so many rates may be meant: rate returns
-// the rate of the options if it is one of these. It warns, once a file, if several of these are whole numbers.
+// rate returns the sampling rate in Hz of the column with a name, and 0 if it has none. delta is the column's time
+// increment as written in the file; its unit is unit seconds. Increments have few digits, so a range of rates fits the
+// text. If the rate of the options is in this range, rate returns it. Otherwise it returns the rate that lines.Rate
+// finds, and warns, once a file, if several whole numbers are in the range.
 func (f *file) rate(delta string, unit float64, r *arrays.Reader, name string) float64 {
 	inc, ok := text.Fortran([]byte(delta), f.decimal)
 	if !ok || !(inc > 0) || math.IsInf(inc, 0) { // NaN is not above 0 either

@@ -47,7 +47,7 @@ var Format = ingest.Format{
 	Open: open,
 }
 
-// file is a MAT-file and the lists of its values.
+// file is a MAT-file with the lists of its values.
 type file struct {
 	src     ingest.Source
 	order   binary.ByteOrder
@@ -254,7 +254,7 @@ func (f *file) read(mayBeCut bool) error {
 	return f.elements(subsystem, mayBeCut)
 }
 
-// checkHeader sets the byte order of the file. It returns an error if the header is not one of level 5.
+// checkHeader sets the byte order of the file. It returns an error if the header is not a header of level 5.
 func (f *file) checkHeader(head []byte) error {
 	if strings.HasPrefix(string(head), "\x89HDF\r\n\x1a\n") || strings.HasPrefix(string(head), "MATLAB 7.3") {
 		return f.src.Fault(0, level5, "level 7.3", level73)

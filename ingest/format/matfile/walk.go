@@ -170,12 +170,12 @@ var unread = map[uint32]struct{ found, hint string }{
 	},
 }
 
-// array lists an array whose tag was read, and everything in it. The array ends at the offset end. path is its name;
-// if it is "", the array is the variable, and its name is in the array. depth is the number of structs and cells
-// around it. An error makes the whole variable unread; a class that is not read makes only this array unread.
+// array lists an array whose tag was read, and everything in it. The array ends at the offset end. path is its name; if
+// path is "", the array is the variable, and its name is in the array. depth is the number of structs and cells around
+// it. An error makes the whole variable unread; a class that is not read makes only this array unread.
 //
-// array reports whether it walked to the end of the array. It does not if the variable is an array of numbers or is
-// listed as unread, because going to the end would decompress all of its values.
+// array reports whether it walked to the end of the array. It returns false only for a variable that is an array of
+// numbers or is listed as unread, because going to the end would decompress all of its values.
 func (w *walker) array(path string, depth int, end int64) (isWalked bool) {
 	w.unless(depth <= maxDepth, "structs and cells are nested more than %d deep", maxDepth)
 

@@ -17,7 +17,8 @@ type plane struct {
 	extent int64   // bytes from the first channel's sample of an instant to the end of the last channel's
 }
 
-// layout computes where the elements lie. dims are the lengths of the axes, and axis is the one that is time.
+// layout computes where the elements lie. dims are the lengths of the axes, and axis is the index of the axis that is
+// time.
 func (p *plane) layout(dims []int64, axis int) {
 	step := p.v.size
 

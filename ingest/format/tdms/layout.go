@@ -246,9 +246,10 @@ func (lay builder) bufferCounts(daqmx []*object, widths []int64) ([]int64, error
 	return counts, nil
 }
 
-// part returns the layout of a last chunk of rest bytes, which is not whole. If the segment was cut, or if there is one
-// block, the values lie as in a whole chunk. Otherwise the chunk contains the same share rest/size of the values of
-// every channel, one channel after the other. part returns false if such a share is not a whole number of values.
+// part returns the layout of a last chunk that is not whole and has rest bytes. If the segment was cut, or if there is
+// only one block, the values lie as in a whole chunk, as far as the chunk reaches. Otherwise the chunk contains the
+// same share rest/size of the values of every channel, one channel after the other. part returns false if this share of
+// a block is not a whole number of values, or if values have no fixed size.
 func (lay *layout) part(rest int64, isCut bool) (part *layout, ok bool) {
 	part = &layout{big: lay.big, slots: lay.slots, blocks: make([]block, len(lay.blocks)), size: rest}
 	shared := !isCut && len(lay.blocks) > 1

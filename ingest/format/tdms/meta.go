@@ -210,7 +210,7 @@ func (r *reader) groupNamed(name string) *group {
 var pathPattern = regexp.MustCompile(`^/'((?:[^']|'')*)'(?:/'((?:[^']|'')*)')?$`)
 
 // split returns the names in a path: none for the file, one for a group, and two for a channel. It returns false if the
-// path is not one of an object.
+// path does not have the form of an object's path.
 func split(path string) (names []string, ok bool) {
 	if path == "/" {
 		return nil, true

@@ -108,7 +108,7 @@ func (c *channel) rate() float64 {
 	switch strings.ToLower(c.props.text("wf_xunit_string")) {
 	case "", "s", "sec", "second", "seconds":
 	default:
-		return 0 // the increment is not one of time, but of frequency, angle, …
+		return 0 // the increment is not a time, but a frequency, an angle, …
 	}
 
 	increment, ok := c.number("wf_increment")

@@ -140,8 +140,8 @@ func (p *piece) read(c *channel, dst []float64, sample int64) (int64, error) {
 }
 
 // bytes returns bytes of the file, from the value at an offset of the first row up to the end of the last row. If
-// chunks are short, it reads some of the next ones too, and keeps them in the window. Of a single row of a long chunk,
-// it reads only the value.
+// chunks are short, it reads some of the following chunks too, and keeps them in the window. If it is asked for a
+// single row of a long chunk, it reads only the value.
 func (p *piece) bytes(c *channel, rows rowSpan, typ uint32, offset int64) ([]byte, error) {
 	f := c.file
 	isLongChunk := p.run.lay.size > readAhead

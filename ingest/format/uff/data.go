@@ -38,8 +38,9 @@ func (f *file) checkPoints(d *record, points int64) error {
 }
 
 // binary finds the end of binary data, which begin at f.lines.Offset(), and goes behind them. The header states the
-// number of points and the number of bytes; either may be wrong, so the data end after the first of both numbers at
-// which there is a delimiter. If there is none, the data must reach to the end of the file.
+// number of points and the number of bytes, and either may be wrong. binary takes the end that follows from the number
+// of points if a delimiter lies there, and otherwise the end that follows from the number of bytes. If neither end has
+// a delimiter, the data must reach to the end of the file.
 func (f *file) binary(d *record) error {
 	start := f.lines.Offset()
 	size := int64(4)

@@ -27,7 +27,7 @@ var tags = map[uint16]string{
 // sampleFormat is the contents of a fmt chunk.
 type sampleFormat struct {
 	begin    int64  // offset of the chunk's body in the file
-	tag      uint16 // format tag; the one of the extension if there is an extension
+	tag      uint16 // format tag; the tag in the extension if there is an extension
 	channels int
 	rate     uint32 // sampling rate in Hz
 	align    int    // bytes of a frame
@@ -91,10 +91,10 @@ func (f *file) readFormat(body, length, left int64) (*sampleFormat, error) {
 	return x, nil
 }
 
-// subFormat returns the format tag in the GUID of a sub-format. It reports false if the GUID is not one of a
-// sub-format with a tag. Such a GUID is, in the file's byte order, a number of 4 bytes whose lower half is the tag,
-// the number 0 in 2 bytes and the number 0x0010 in 2 bytes, and then the 8 bytes of tail. In RIFX files, sox writes
-// only the tag big-endian and the other numbers little-endian.
+// subFormat returns the format tag in the GUID of a sub-format. It returns false if the GUID does not contain a tag. A
+// GUID with a tag is, in the file's byte order, a number of 4 bytes whose lower half is the tag, the number 0 in 2
+// bytes and the number 0x0010 in 2 bytes, and then the 8 bytes of tail. In RIFX files, sox writes only the tag
+// big-endian and the other numbers little-endian.
 func (f *file) subFormat(guid []byte) (tag uint16, ok bool) {
 	const tail = "\x80\x00\x00\xaa\x00\x38\x9b\x71"
 	if string(guid[8:]) != tail {

@@ -62,9 +62,9 @@ func (f *file) samples(o ingest.Options) (ingest.Reader, error) {
 	return raw.New(f.src, f.info, l), nil
 }
 
-// padding checks that the lowest byte of samples of 24 bits in 4 bytes is zero. arecord and others put such samples
-// into the lower three bytes, so that they would be read 256 times too small. padding reads 4 KiB at each of 64 places
-// spread over the data, and returns an error if it finds another byte than 0.
+// padding checks that the lowest byte of samples of 24 bits in 4 bytes is zero. arecord and other programs put such
+// samples into the lower three bytes; reading them as if they were in the upper three would make them 256 times too
+// small. padding reads 4 KiB at each of 64 places spread over the data, and returns an error if a byte is not 0.
 func (f *file) padding(l raw.Layout) error {
 	const places = 64
 	b := make([]byte, 1<<12)
@@ -93,8 +93,9 @@ func (f *file) padding(l raw.Layout) error {
 	return nil
 }
 
-// frames returns the number of whole frames that can be used; frame is the size of one in bytes. If the header states
-// another number, frames adds a warning or returns an error, depending on the options.
+// frames returns the number of whole frames that can be used. frame is the size of a frame in bytes. If the header
+// states another number, or if the data do not end with a whole frame, frames adds a warning or returns an error,
+// depending on the options.
 func (f *file) frames(frame int64, o ingest.Options) (int64, error) {
 	present := f.present
 	if !f.pipe && f.stated <= present {

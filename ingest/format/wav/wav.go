@@ -165,8 +165,8 @@ func (f *file) riff() ([]byte, error) {
 	return head, nil
 }
 
-// walk reads chunk after chunk. It returns the offset at which the last chunk ends. If the body of the last chunk
-// reaches past the end of the file, walk returns the offset at which this chunk begins, and true.
+// walk reads chunk after chunk and returns the offset at which the last chunk ends. If the body of the last chunk
+// reaches beyond the end of the file, walk returns the offset at which this chunk begins, and true.
 func (f *file) walk() (end int64, isCut bool, err error) {
 	begin := int64(12) // offset of the next chunk
 	headerSize := int64(8)
@@ -263,8 +263,8 @@ func (f *file) readDS64(body, length, left int64) (int64, error) {
 // leastPlaceholder is the least length that sox and arecord write if they cannot seek back: about 2 GiB.
 const leastPlaceholder = 0x7FF00000
 
-// data notes where the data begin and how many bytes the header states. It returns the length to skip. The arguments
-// are the same as of chunk.
+// data notes where the data begin and how many bytes the header states. It returns the length to skip. Method chunk
+// explains the arguments.
 func (f *file) data(body, length, left int64) int64 {
 	f.hasData = true
 	f.begin = body
@@ -295,7 +295,7 @@ func (f *file) data(body, length, left int64) int64 {
 }
 
 // looksLikeChunk reports whether a chunk begins at an offset: four printable letters, and a length that fits into the
-// file. If a chunk follows a data chunk of length 0, that is really empty.
+// file. data uses it for a data chunk of length 0: if another chunk follows, the data chunk is really empty.
 func (f *file) looksLikeChunk(begin int64) bool {
 	if f.src.Size-begin < 8 {
 		return false
