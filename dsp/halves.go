@@ -31,7 +31,7 @@ func (splitHalves) Pairs(r *Run, series []Series) (*Pairs, error) {
 	}
 
 	pairs := loadPairs(r, series, loadRow(SplitHalves(values(series))))
-	if err := unsteady(r, series, pairs, false); err != nil {
+	if err := unsteady(r, series, pairs, ofHalves); err != nil {
 		return nil, err
 	}
 
@@ -87,7 +87,7 @@ func (repeatedMeans) Pairs(r *Run, series []Series) (*Pairs, error) {
 	}
 
 	pairs := loadPairs(r, series, loadRow(y, y))
-	if err := unsteady(r, series, pairs, true); err != nil {
+	if err := unsteady(r, series, pairs, ofRepeats); err != nil {
 		return nil, err
 	}
 

@@ -58,6 +58,12 @@ func unsteadySuffixes(s *Settings) []string {
 	return suffixes
 }
 
+// Pairs of values that unsteady makes.
+const (
+	ofHalves  = false
+	ofRepeats = true
+)
+
 // unsteady changes p, which has one row with the mean of each series, as Settings.Outcomes asks for: it
 // appends the rms and the band levels of each series, and removes the means if they are not asked for.
 // With repeats both halves of the run give one value. A run that is too short for the spectra, or a

@@ -167,9 +167,15 @@ func Read(cell string, none ...string) Cell {
 	c.value.comma, c.doubtful.comma, c.ok.comma = text.Typed(number, Comma)
 
 	rest = rest[len(deviation.FindString(rest)):]
+	name := Cell{shape: shape{Form: Name, beginsWithNumber: true}}
 	isNumber := c.ok.point || c.ok.comma
-	if !isNumber || !c.takeUnit(rest) {
-		return Cell{shape: shape{Form: Name, beginsWithNumber: true}}
+	if !isNumber {
+		return name
+	}
+
+	isUnit := c.takeUnit(rest)
+	if !isUnit {
+		return name
 	}
 
 	return c

@@ -36,7 +36,7 @@ func Describe(ctx context.Context, r ingest.Reader) ([]Summary, []ingest.Warning
 			}
 		}
 
-		summaries, more, err := scanRun(ctx, r, run, true)
+		summaries, more, err := scanRun(ctx, r, run, countNonFinite)
 		if err != nil {
 			return nil, nil, err
 		}

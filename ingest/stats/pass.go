@@ -48,7 +48,7 @@ const maxAlong = 16
 func NewPass(r ingest.Reader, run ingest.Run) *Pass {
 	p := &Pass{r: r, run: run}
 
-	s, err := newScan(r, run, false)
+	s, err := newScan(r, run, refuseNonFinite)
 	if err != nil || len(s.used) == 0 || s.part {
 		return p // Stats calls Scan, which returns the error
 	}

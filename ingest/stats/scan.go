@@ -40,11 +40,17 @@ const scanBlock = 8192
 //   - "jittered-clock": a step of the channel of time differs from the mean step by more than maxJitter.
 //   - "clock-backwards": a step of the channel of time is not positive.
 func Scan(ctx context.Context, r ingest.Reader, run ingest.Run) ([]Summary, []ingest.Warning, error) {
-	return scanRun(ctx, r, run, false)
+	return scanRun(ctx, r, run, refuseNonFinite)
 }
 
 // minStuck is the fewest samples of a constant channel that give a warning.
 const minStuck = 10
+
+// What a scan does with samples that are not finite.
+const (
+	refuseNonFinite = false
+	countNonFinite  = true
+)
 
 // scanRun does the work of Scan. If tolerant is true, it counts samples that are not finite, instead of
 // returning an error at the first one.

@@ -220,9 +220,15 @@ func configReasons(old, now []kv.Pair) []Reason {
 // Assess determines for every task of the plan whether it is up to date, missing
 // or stale, and why. It takes no lock and writes nothing.
 func Assess(plan *Plan) ([]*Status, error) {
-	list, _, err := assessPlan(plan, true)
+	list, _, err := assessPlan(plan, allReasons)
 	return list, err
 }
+
+// The reasons that assessPlan finds.
+const (
+	quickReasons = false // the reasons that need no manifest
+	allReasons   = true
+)
 
 // assessPlan determines the status of every task of the plan, and also returns the results that are up to date. If
 // explains is true, the statuses have all reasons, even if that takes reading manifests.
@@ -241,7 +247,7 @@ func assessPlan(plan *Plan, explains bool) ([]*Status, *Result, error) {
 // Finished returns the results of the selected tasks. If one of them is not up to date,
 // the error is a *NotReadyError. Finished takes no lock and writes nothing.
 func Finished(plan *Plan, sel Selection) (*Result, error) {
-	list, r, err := assessPlan(plan, false)
+	list, r, err := assessPlan(plan, quickReasons)
 	if err != nil {
 		return nil, err
 	}

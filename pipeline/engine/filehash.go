@@ -123,7 +123,7 @@ func (x *hashed) readOnce(path string, hold bool) error {
 		return err
 	}
 
-	now, _, err := lookAt(path, true)
+	now, _, err := lookAt(path, linkTarget)
 	if err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func (x *hashed) readOnce(path string, hold bool) error {
 // unchanged reports whether a file is as it was when it was hashed. If the stamp differs, perhaps by an attribute
 // alone, it hashes the file again.
 func (x *hashed) unchanged(file File) bool {
-	now, _, err := lookAt(file.Open, true)
+	now, _, err := lookAt(file.Open, linkTarget)
 	if err != nil {
 		return false
 	}

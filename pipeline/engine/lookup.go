@@ -11,6 +11,12 @@ import (
 	"doubletake/internal/pack"
 )
 
+// What lookAt describes if a path is a link.
+const (
+	linkItself = false
+	linkTarget = true
+)
+
 // names lists the files of an object that is a folder: the outputs, and then the manifest.
 func (r *record) names() []string {
 	names := make([]string, 0, len(r.Outputs)+1)
@@ -54,7 +60,7 @@ func (r *record) unchanged(path string, i int) bool {
 		return false
 	}
 
-	now, kind, err := lookAt(path, false)
+	now, kind, err := lookAt(path, linkItself)
 	if err != nil || !kind.IsRegular() {
 		return false
 	}
@@ -133,7 +139,7 @@ func (r *record) stampAll(dir string) error {
 
 	r.Stamps = nil
 	for _, path := range paths {
-		st, kind, err := lookAt(path, false)
+		st, kind, err := lookAt(path, linkItself)
 		if err != nil {
 			return err
 		}

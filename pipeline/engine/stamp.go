@@ -68,7 +68,7 @@ func (s *store) measureTick() {
 
 // look returns the stamp of a raw file. It returns a *FileError if the file cannot be read.
 func look(file File) (stamp, error) {
-	st, kind, err := lookAt(file.Open, true)
+	st, kind, err := lookAt(file.Open, linkTarget)
 	switch {
 	case err != nil:
 		return stamp{}, &FileError{file.Path, err}

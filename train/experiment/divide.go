@@ -55,7 +55,7 @@ func (e *Experiment) Divide(set triplets.Set, rows holdout.Rows, points conditio
 	}
 
 	set.Part = slices.Repeat([]triplets.Part{triplets.Train}, set.N)
-	test := rowsWith(held, true)
+	test := rowsWith(held, testRows)
 	for _, i := range test {
 		set.Part[i] = triplets.Test
 	}
@@ -91,7 +91,7 @@ func Kept(split Split, rows holdout.Rows, points condition.Points) ([]int, error
 		return nil, err
 	}
 
-	return rowsWith(held, false), nil
+	return rowsWith(held, trainRows), nil
 }
 
 // Coordinates returns the value of a condition in each row. If names is not nil, the condition is a label, and
@@ -143,6 +143,12 @@ func constantInput(split Split, input string, value float64) error {
 	return setting.Errorf("inputs", "%q is constant (%g) in the training set of split %q: "+
 		"nothing can be learned from it; take it out of the inputs or hold out something else", input, value, split.Name)
 }
+
+// The rows that rowsWith lists.
+const (
+	testRows  = true
+	trainRows = false
+)
 
 // rowsWith lists the rows that are held out if isHeld is true, and otherwise the rows that are not.
 func rowsWith(held []bool, isHeld bool) []int {

@@ -8,6 +8,12 @@ import (
 	"doubletake/train/holdout"
 )
 
+// What Expand does with a split by an unknown condition.
+const (
+	RefuseUnknown = false // it returns an error
+	LeaveUnknown  = true  // it leaves the split out
+)
+
 // Expand replaces each split that holds out the values of conditions in turn (key each) by one split for each value,
 // for each block of neighbouring values, or for each measured combination of values. An unknown condition is an error,
 // unless lenient is true: the split is then left out, because it is about another experiment.

@@ -27,9 +27,9 @@ func (s *Set) pair() (partner []int) {
 
 	// Two rows of one occasion differ by less than rows of different occasions. They count as pairs only if there are no
 	// pairs across occasions.
-	alone, pairs := s.rowsAlone(partner, true)
+	alone, pairs := s.rowsAlone(partner, acrossOccasions)
 	if pairs == 0 {
-		alone, pairs = s.rowsAlone(partner, false)
+		alone, pairs = s.rowsAlone(partner, anyPartner)
 	}
 
 	if pairs > 0 && pairs < s.N {
@@ -38,6 +38,12 @@ func (s *Set) pair() (partner []int) {
 
 	return partner
 }
+
+// The partners that rowsAlone counts.
+const (
+	anyPartner      = false
+	acrossOccasions = true
+)
 
 // rowsAlone marks the rows without a partner and counts the others. If across is true, a partner on the same occasion
 // does not count.

@@ -87,7 +87,7 @@ type file struct {
 // open reads the headers and finds the rows.
 func open(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
 	f := &file{
-		src: src, o: o, lines: lines.New(src, maxLine, false), separator: []byte("\t"), decimal: '.',
+		src: src, o: o, lines: lines.New(src, maxLine, lines.RefuseLong), separator: []byte("\t"), decimal: '.',
 		header: map[string]string{},
 	}
 

@@ -227,8 +227,11 @@ func (h *header) findNumeric() error {
 
 		isFilled := h.filled[i] > 0
 		hasTimes := isFilled && h.beginsWithTime(i)
-		if hasTimes && h.takeClock(i) {
-			h.numeric[i] = true
+		if hasTimes {
+			h.numeric[i] = h.takeClock(i)
+		}
+
+		if h.numeric[i] {
 			continue
 		}
 

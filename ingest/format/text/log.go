@@ -89,8 +89,11 @@ func (t *Reader) findLogLayout(log *Log) (*layout, error) {
 	}
 
 	first := lines[head+1].mark
-	if head+2 < len(lines) && log.takeUnits(h, lines[head+1].text, place.column) {
-		first = lines[head+2].mark
+	if head+2 < len(lines) {
+		areUnits := log.takeUnits(h, lines[head+1].text, place.column)
+		if areUnits {
+			first = lines[head+2].mark
+		}
 	}
 
 	h.dataOffset = first.offset

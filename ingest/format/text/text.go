@@ -107,7 +107,7 @@ func open(src ingest.Source, o ingest.Options, log *Log) (*Reader, error) {
 	}
 
 	t := &Reader{
-		path: src.Path, src: src, timeChannel: -1, stride: firstMarks, lines: lines.New(src, maxLine, false),
+		path: src.Path, src: src, timeChannel: -1, stride: firstMarks, lines: lines.New(src, maxLine, lines.RefuseLong),
 	}
 
 	var lay *layout

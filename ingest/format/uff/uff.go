@@ -96,7 +96,7 @@ func ends(line []byte) bool {
 
 // open finds the datasets 58 of a file.
 func open(src ingest.Source, options ingest.Options) (ingest.Reader, error) {
-	f := &file{src: src, o: options, lines: lines.New(src, maxLine, true), skipped: map[string]int{}}
+	f := &file{src: src, o: options, lines: lines.New(src, maxLine, lines.CutLong), skipped: map[string]int{}}
 
 	r, err := f.reader()
 	if err != nil {

@@ -75,7 +75,7 @@ func Plan(exp plan.Experiment, ing ingeststage.Result, trip dspstage.Result) (re
 	}
 
 	pl.experiment = experimentOf(exp, &pl.ing)
-	result.Splits, err = pl.experiment.Expand(exp.Train.Splits, false)
+	result.Splits, err = pl.experiment.Expand(exp.Train.Splits, experiment.RefuseUnknown)
 	if err != nil {
 		return Result{}, exp.Located("train", err)
 	}
@@ -138,7 +138,7 @@ func (pl *planner) splitTasks(split config.Split, inner []config.Split, left *ex
 // a split that has the name of a known split, or that holds out the same rows. fits reports whether the experiment has
 // the conditions of any of them.
 func (pl *planner) ask(splits []config.Split, asked config.Split) (all []config.Split, fits bool, err error) {
-	expanded, err := pl.experiment.Expand([]config.Split{asked}, true)
+	expanded, err := pl.experiment.Expand([]config.Split{asked}, experiment.LeaveUnknown)
 	if err != nil {
 		return nil, false, pl.exp.Located("train", err)
 	}

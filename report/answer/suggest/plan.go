@@ -328,6 +328,12 @@ func (a *ahead) gain(candidate int) (float64, error) {
 	return fall / a.whole, nil
 }
 
+// The candidates that best considers.
+const (
+	allCandidates = false
+	missingOnly   = true
+)
+
 // best returns the candidate with the largest gain for its cost after these steps, or -1 if the budget pays for none.
 // If missing is true, it considers only missing combinations that are not yet among the steps.
 func (a *ahead) best(steps []Step, costs Costs, budget float64, missing bool) (int, error) {
@@ -440,11 +446,11 @@ func (a *ahead) choose(candidates *Candidates, costs Costs, budget float64) ([]S
 		best := -1
 		var err error
 		if candidates.MissingFirst {
-			best, err = a.best(steps, costs, budget, true)
+			best, err = a.best(steps, costs, budget, missingOnly)
 		}
 
 		if err == nil && best < 0 {
-			best, err = a.best(steps, costs, budget, false)
+			best, err = a.best(steps, costs, budget, allCandidates)
 		}
 
 		if err != nil {

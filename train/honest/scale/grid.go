@@ -163,6 +163,12 @@ func newKernels() map[float64][]float64 {
 	return kernels
 }
 
+// The values of a function beyond the grid, for convolve.
+const (
+	zeroBeyond = false
+	edgeBeyond = true
+)
+
 // convolve returns v, a function on the grid of ln λ, convolved with N(0, ω²). Beyond the grid v is the value at its
 // edge if edge is set, and 0 otherwise. If ω is 0, convolve returns v itself.
 func convolve(v []float64, omega float64, edge bool) []float64 {

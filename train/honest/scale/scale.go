@@ -183,7 +183,7 @@ func (s Scale) posterior(marginals likelihoods, groups []int, gammas []float64, 
 		for i, pair := range pairs {
 			part := posteriorOf(prior, lists.Rows(marginals[shape][i], 1, groups))
 			part.evidence += lnGamma(pair.gamma, gammas)
-			part.law = shifted(convolve(part.law, pair.omega, false), pair.gamma*z)
+			part.law = shifted(convolve(part.law, pair.omega, zeroBeyond), pair.gamma*z)
 			parts[shape] = append(parts[shape], part)
 		}
 	}
@@ -344,7 +344,7 @@ func addLogDensities(sums [][]float64, residual, noise, q float64) {
 	}
 
 	for o, omega := range gridOmega[1:] {
-		for l, v := range convolve(density, omega, true) {
+		for l, v := range convolve(density, omega, edgeBeyond) {
 			sums[o+1][l] += max(math.Log(v), lowest)
 		}
 	}

@@ -29,6 +29,12 @@ type Reader struct {
 	pos  int    // index in buf at which the next line begins
 }
 
+// What Next does with a line that is too long.
+const (
+	RefuseLong = false
+	CutLong    = true
+)
+
 // New returns a Reader at the beginning of a file. If a line is longer than most bytes, Next returns the first most
 // bytes if cut is set, and an error otherwise.
 func New(src ingest.Source, most int, cut bool) *Reader {
