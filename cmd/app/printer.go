@@ -86,7 +86,8 @@ func leadingStyle(text []byte) string {
 	return ""
 }
 
-// appendEscaped appends a character, of which b is the encoding, or its escape.
+// appendEscaped appends the character r, whose encoding is b, or its escape if it is a control character, changes the
+// direction or the lines of the text, or is not valid UTF-8.
 func appendEscaped(dst []byte, r rune, b []byte) []byte {
 	isInvalid := r == utf8.RuneError && len(b) == 1
 	isControl := unicode.IsControl(r) && r != '\n' && r != '\t'

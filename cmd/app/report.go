@@ -150,8 +150,9 @@ func writeFinished(project *pipeline.Project, options runOptions, format, path s
 	return nil
 }
 
-// concerned returns the experiments that have splits in project that they do not have in plain. If there are none, the
-// configuration already has the splits of --held-out, and concerned returns all experiments with splits.
+// concerned compares the same configuration with the splits of --held-out (project) and without them (plain), and
+// returns the experiments that have further splits in project. If there are none, the configuration already has these
+// splits, and concerned returns all experiments with splits.
 func concerned(plain, project *pipeline.Project) []string {
 	known := map[splitName]bool{}
 	for _, task := range plain.Plan.Tasks {

@@ -138,8 +138,8 @@ func perform(c *call, project *pipeline.Project, options runOptions) (*pipeline.
 	return result, err
 }
 
-// warnOfForeign names the results of experiments that the configuration does not have. result is nil if the run did not
-// begin.
+// warnOfForeign prints a warning that names the results of experiments that the configuration does not have, if there
+// are any. result is nil if the run did not begin.
 func (c *call) warnOfForeign(project *pipeline.Project, result *pipeline.Result) {
 	if result == nil || len(result.Foreign) == 0 {
 		return

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// Garbage is one object that no task of the plan refers to.
+// Garbage is something that Collect lists: an object that no task of the plan refers to, remains of an earlier run, or
+// the folder of an experiment that is not in the plan.
 type Garbage struct {
 	Key   string    `json:"key"`  // "" of a folder of published files
 	Task  string    `json:"task"` // that made it, or the folder; "" if its manifest cannot be read

@@ -14,9 +14,10 @@ import (
 	"strings"
 )
 
-// Lists in .cache/published name the files that the program published, so that it can remove those that later results
-// do not have, but nothing that people put beside them. There is one list for each folder whose files are known only
-// when a task has run, such as figures, and the list of the folder "" with all other paths.
+// Lists in .cache/published name the files that the program published. With them the program can remove files that
+// later results no longer have, without touching files that people put beside them. The files of some folders, such as
+// figures, are known only when a task has run: each of these folders has a list. The list of the folder "" has all
+// other paths.
 //
 // A list is durable before the files on it appear, and loses a name after its file is gone for good. The first line of
 // a list is the checksum of the folder's name and of the other lines; each other line is a path below the folder, with
@@ -270,7 +271,7 @@ func (s *store) foreign(plan *Plan) (names []string, sound bool, err error) {
 	return names, sound, nil
 }
 
-// clearForeign removes the files that experiments published that are not in the plan.
+// clearForeign removes the published files of experiments that are not in the plan.
 func (s *store) clearForeign(plan *Plan) error {
 	names, sound, err := s.foreign(plan)
 	if err != nil || len(names) == 0 {

@@ -30,7 +30,7 @@ type Result struct {
 	Slowest        string         `json:"slowest_task,omitempty"`
 	SlowestSeconds float64        `json:"slowest_seconds,omitempty"`
 
-	// Foreign are the folders of the work directory that experiments published which the plan does not have: they were
+	// Foreign are the folders with published files of experiments that the plan does not have: these experiments were
 	// renamed or removed, or belong to another configuration.
 	Foreign []string `json:"foreign,omitempty"`
 

@@ -18,14 +18,14 @@ import (
 type role string
 
 const (
-	open    role = "" // no role yet
-	input   role = "input"
-	outcome role = "outcome"
-	runs    role = "run" // it tells runs apart, such as the number of a run
-	day     role = "day" // an occasion of the measurements
-	thing   role = "thing"
-	remark  role = "remark"
-	leftOut role = "left out"
+	open    role = ""         // no role yet
+	input   role = "input"    // a condition that was set
+	outcome role = "outcome"  // a measured quantity, which models are to predict
+	runs    role = "run"      // it tells runs apart, such as the number of a run
+	day     role = "day"      // an occasion of the measurements
+	thing   role = "thing"    // the name of what was measured, such as a propeller
+	remark  role = "remark"   // none of these, such as a comment, a time or a constant
+	leftOut role = "left out" // a column that cannot be used; field.why has the reason
 )
 
 // field is a column of a table, or the part at one place of all file names. Its slices have one element for each row.

@@ -82,8 +82,8 @@ func (s *sheet) readForms() {
 	}
 }
 
-// isDate reports whether numbers of the form of dates are dates: their word says so, or they have no known word. Four
-// digits with a word are no date.
+// isDate reports whether numbers that have the form of dates are dates. They are if the header is day, if they have no
+// word, or if they have six digits and their word is not known. Four digits with any other word are not a date.
 func (f *field) isDate() bool {
 	if f.head == "day" || f.hasNoWord() {
 		return true

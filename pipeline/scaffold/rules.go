@@ -10,7 +10,7 @@ import (
 const (
 	fewNarrow   = 4   // different values: fewer may be set even if they are close together
 	mostNarrow  = 0.1 // range over mean: values within it were hardly varied on purpose
-	mostMissing = 0.2 // of the rows: an input must be stated by at least the others
+	mostMissing = 0.2 // the greatest share of the rows that may lack a value of an input
 
 	// States of the air, such as temperatures, are inputs only if they were set to a few values far apart.
 	mostAirSettings   = 6
@@ -18,8 +18,9 @@ const (
 	narrowAir         = 0.2 // range over mean
 )
 
-// splitRatio is the least number of groups of equal rows with a setting, per group without it. Setting a second value
-// in half of the groups gives 1.5; an outcome or a derived quantity follows the other settings and gives less.
+// splitRatio is the factor by which a further setting must at least increase the number of groups of equal rows.
+// Setting a second value in half of the groups gives 1.5; an outcome or a derived quantity follows the other settings
+// and gives less.
 const splitRatio = 1.5
 
 // keptPercent is the least share of repeated rows that stay repeated when a setting is added. Real settings keep nearly
@@ -51,7 +52,7 @@ type rule struct {
 	then    consequence
 }
 
-// consequence is what a rule does beside giving a role.
+// consequence is a further effect of a rule, besides the role.
 type consequence byte
 
 const (
@@ -75,7 +76,7 @@ type candidate struct {
 type groupsOfSettings struct {
 	settings     []*field // columns that were chosen as settings so far
 	things       []*field // columns of the names of what was measured
-	mayBeOutcome bool     // the candidate scatters about set points, and its name is not of a setting
+	mayBeOutcome bool     // the candidate scatters about set points, and is not called as a setting
 
 	repeatedRows int  // rows that have a repeat: another row with equal settings and things
 	keepsRepeats bool // most of the repeated rows still have a repeat with the candidate
@@ -420,5 +421,5 @@ func (c candidate) isFactor() bool {
 // isBesideOutcomes reports whether the sheet has an outcome.
 func (c candidate) isBesideOutcomes() bool { return len(c.sheet.withRole(outcome)) > 0 }
 
-// isMeasured is true of every column that no earlier rule fits.
+// isMeasured returns true. Its rule comes last and fits every column that no earlier rule fits.
 func (c candidate) isMeasured() bool { return true }

@@ -52,7 +52,8 @@ var (
 
 )
 
-// dates compiles an expression of dates with MM, DD, YY and hh in it.
+// dates compiles an expression of dates, in which MM, DD, YY and hh stand for a month, a day, a year without its
+// century, and an hour.
 func dates(expr string) *regexp.Regexp {
 	parts := strings.NewReplacer("MM", `(?:0[1-9]|1[0-2])`, "DD", `(?:0[1-9]|[12]\d|3[01])`,
 		"YY", `(?:1[5-9]|2\d|3[0-5])`, "hh", `(?:[01]\d|2[0-3])`)

@@ -76,8 +76,8 @@ const (
 	Values Kind = iota
 	// Bounds are values that may be infinite.
 	Bounds
-	// Differences are differences of values. A conversion does not shift them: 20 °C are 293.15 K, but a difference of 20
-	// °C is a difference of 20 K.
+	// Differences are differences of values. A conversion does not shift them: a temperature of 20 °C is 293.15 K, but a
+	// rise by 20 °C is a rise by 20 K.
 	Differences
 	// Variances are in a unit squared.
 	Variances

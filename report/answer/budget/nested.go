@@ -107,7 +107,8 @@ func Variances(y []float64, units [][]int) Nested {
 }
 
 // estimate sets the mean square and the component of a level: the mean square less the parts of the levels below, whose
-// components must be set already. raw, coef and free are those of Variances, by depth.
+// components must be set already. raw, coef and free are the variables of the same names in Variances, by depth. If
+// nothing repeats at the level, its mean square and its component stay 0.
 func (v *Nested) estimate(level int, raw []float64, coef [][]float64, free []float64) {
 	levels := len(v.Components)
 	weights := make([]float64, levels)

@@ -17,11 +17,13 @@ import (
 	"doubletake/train/triplets"
 )
 
-// maxGroups is the largest number of groups of which each is judged by all others, which takes about a minute.
+// maxGroups is the largest number of groups that addGroupSplits accepts. It judges each group by all others, which
+// takes about a minute for so many groups.
 const maxGroups = 100
 
-// addSplits judges the predictions for the held-out part or, if there is none, of each group by the others. It adds the
-// splits to the report, and a warning about pairs without a prediction.
+// addSplits judges the predictions for the test part or, if there is none, the predictions of each group by intervals
+// that are learned from the other groups. It adds the splits to the report, and a warning about pairs without a
+// prediction.
 func (g *given) addSplits(ctx context.Context, judges *against, experiment *report.Experiment) error {
 	missing := g.assignParts(judges)
 	if len(missing) > 0 {
@@ -61,7 +63,8 @@ func (g *given) addSplit(ctx context.Context, experiment *report.Experiment, nam
 }
 
 // addGroupSplits judges all predictions as the table states them. It then judges the predictions of each group with
-// intervals that are learned from the other groups.
+// intervals that are learned from the other groups. It returns an error if no groups were left out, or fewer than 2 or
+// more than maxGroups.
 func (g *given) addGroupSplits(ctx context.Context, experiment *report.Experiment) error {
 	if g.Groups == "" {
 		return &fault.Error{
@@ -118,8 +121,11 @@ func (g *given) testing(isTest func(group string) bool) *given {
 }
 
 // assignParts stores which pairs are judged (the test part) and from which intervals are learned (the training part),
-// and the scale of the outcomes. The training part consists of the predictions of left-out groups or, without groups,
-// of the training part of the experiment's split. assignParts returns the conditions that lack a prediction.
+// and the scale of the outcomes. If the user names a split, the parts are the parts of the split. Otherwise the test
+// part has the pairs that no group and no mark in the table excludes, and the training part has the pairs that the
+// table marks as trained. If the user names groups, the training part has the predictions of left-out groups instead.
+// Pairs without a complete prediction are never in the test part. assignParts returns the conditions that lack a
+// prediction.
 func (g *given) assignParts(judges *against) []string {
 	g.Part = slices.Repeat([]triplets.Part{triplets.Neither}, g.N)
 	seen := map[int]bool{}

@@ -28,7 +28,7 @@ type Candidate struct {
 	At     []float64         // values of the stated inputs
 	Stated []float64         // values of the sources
 	Things map[string]string // names by label; a label without a name belongs to a new thing
-	Beyond bool              // whether it may be measured, but is not among the conditions that are asked about
+	Beyond bool              // it may be measured, but is not asked about: gains and half widths do not count it
 }
 
 // isLike reports whether two candidates are the same condition.

@@ -262,7 +262,8 @@ func lookAhead(ctx context.Context, models *predict.Models, candidates *Candidat
 	return process, nil
 }
 
-// open sets the posterior at the candidates of the list, and what is asked about.
+// open sets the other fields from a.list: the posterior at the candidates, their rows, the rows that are asked about,
+// and the present error. It returns an error if nothing is asked about, because all candidates are Beyond.
 func (a *ahead) open(ctx context.Context, models *predict.Models, candidates *Candidates, others [][]float64) error {
 	var conditions []Candidate
 	var ignored []int
@@ -317,7 +318,7 @@ func (a *ahead) clone() *ahead {
 	return &c
 }
 
-// gain returns the share by which the mean expected squared error over the candidates would fall if one were
+// gain returns the share by which the mean expected squared error over the candidates would fall if this candidate were
 // measured.
 func (a *ahead) gain(candidate int) (float64, error) {
 	fall, err := a.Gain(a.rows[candidate])

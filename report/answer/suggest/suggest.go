@@ -53,9 +53,11 @@ func By(models *predict.Models) string {
 	return ByGain
 }
 
-// Rank returns the candidates in the order of their gains, the largest first. Without a calibrated process, it orders
-// them by the expected squared error of the models' mean. Each suggestion has the advice to measure longer if noise
-// dominates, or to measure there if ignorance dominates.
+// Rank returns the candidates in the order of their gains, the largest first. If candidates.MissingFirst is true,
+// combinations that were not measured come before all others. If there are too many candidates for the calibrated
+// process, Rank returns an even selection of them (lookAhead). Without a calibrated process, Rank returns all
+// candidates, ordered by the expected squared error of the models' mean. Each suggestion has the advice to measure
+// longer if noise dominates, or to measure there if ignorance dominates.
 func Rank(ctx context.Context, models *predict.Models, candidates *Candidates) ([]Suggestion, error) {
 	others, err := averaged(models, candidates)
 	if err != nil {
@@ -103,9 +105,9 @@ func Rank(ctx context.Context, models *predict.Models, candidates *Candidates) (
 	return process.list, nil
 }
 
-// conditions returns the conditions at which candidates are predicted: for each candidate a copy of each row of others,
-// in which the inputs that the candidate states have its values. A row has all inputs of the models. things has the
-// names of things of each row.
+// conditions returns the conditions at which the candidates of a list are predicted. For each candidate it copies all
+// rows of others, which have all inputs of the models, and sets the inputs that the candidate states to the candidate's
+// values. things has the names of things of each row of x.
 func (c *Candidates) conditions(list []Candidate, others [][]float64) (x []float64, things []map[string]string) {
 	for _, candidate := range list {
 		for _, row := range others {
