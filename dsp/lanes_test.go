@@ -138,7 +138,13 @@ func (m memory32) Read32(channels []int, start int64, dst [][]float32) (int, err
 // that are float32 come, whatever the number of segments.
 func TestFloat32SourceGivesTheSame(t *testing.T) {
 	for _, segments := range []int{5, 8} {
-		x := memory{spinning(6400, 4, 2, constant(100), 3, 20, 0.5, 1), spinning(6400, 4, 2, constant(100), 3, 10, 0.5, 2)}
+		x := memory{spinningRotor{
+			rate: 6400, seconds: 4, blades: 2, shaft: constant(100),
+			fallDB: 3, sideDB: 20, noise: 0.5, seed: 1,
+		}.samples(), spinningRotor{
+			rate: 6400, seconds: 4, blades: 2, shaft: constant(100),
+			fallDB: 3, sideDB: 10, noise: 0.5, seed: 2,
+		}.samples()}
 		for _, c := range x {
 			for i, v := range c {
 				c[i] = float64(float32(v))
@@ -175,8 +181,17 @@ func (p planes) Read(channels []int, start int64, dst [][]float64) (int, error) 
 func TestByChannelGivesTheSame(t *testing.T) {
 	for _, segments := range []int{1, 5, 8} {
 		x := memory{
-			spinning(6400, 4, 2, constant(100), 3, 20, 0.5, 1), spinning(6400, 4, 2, constant(100), 3, 10, 0.5, 2),
-			spinning(6400, 4, 2, constant(100), 3, 5, 0.5, 3),
+			spinningRotor{
+				rate: 6400, seconds: 4, blades: 2, shaft: constant(100),
+				fallDB: 3, sideDB: 20, noise: 0.5, seed: 1,
+			}.samples(), spinningRotor{
+				rate: 6400, seconds: 4, blades: 2, shaft: constant(100),
+				fallDB: 3, sideDB: 10, noise: 0.5, seed: 2,
+			}.samples(),
+			spinningRotor{
+				rate: 6400, seconds: 4, blades: 2, shaft: constant(100),
+				fallDB: 3, sideDB: 5, noise: 0.5, seed: 3,
+			}.samples(),
 		}
 
 		s := rotorAt(x, 6400, 2, 100, func(s *Settings) { s.Segments = segments })
@@ -197,7 +212,10 @@ func TestByChannelGivesTheSame(t *testing.T) {
 // Expected value: no flag of a change, no NaN. A segment without any sound has
 // no level; its partner in the transform must not leave it one of rounding.
 func TestSilentSegment(t *testing.T) {
-	x := spinning(6400, 4, 2, constant(100), 3, 20, 0.5, 1)
+	x := spinningRotor{
+		rate: 6400, seconds: 4, blades: 2, shaft: constant(100),
+		fallDB: 3, sideDB: 20, noise: 0.5, seed: 1,
+	}.samples()
 	n := len(x) / 16
 	for i := 5 * n; i < 6*n; i++ {
 		x[i] = 0.125

@@ -14,25 +14,28 @@ import (
 // all different, few different, equal, rising and falling, of any count.
 func TestMedian(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
-	kinds := map[string]func(i, n int) float64{
-		"different": func(int, int) float64 { return rng.ExpFloat64() },
-		"ties":      func(int, int) float64 { return math.Round(8*rng.ExpFloat64()) / 8 },
-		"few":       func(int, int) float64 { return float64(rng.IntN(3)) },
-		"equal":     func(int, int) float64 { return 2 },
-		"nothing":   func(int, int) float64 { return 0 },
-		"rising":    func(i, _ int) float64 { return float64(i) },
-		"falling":   func(i, n int) float64 { return float64(n - i) },
-		"zeros":     func(int, int) float64 { return max(0, rng.NormFloat64()) },
-		"infinite":  func(int, int) float64 { return []float64{math.Inf(1), 1, 2}[rng.IntN(3)] },
-		"wide":      func(int, int) float64 { return math.Exp(600 * rng.NormFloat64()) },
-		"tiny":      func(int, int) float64 { return rng.ExpFloat64() * 1e-318 },
+	kinds := []struct {
+		name  string
+		value func(i, n int) float64
+	}{
+		{"different", func(int, int) float64 { return rng.ExpFloat64() }},
+		{"ties", func(int, int) float64 { return math.Round(8*rng.ExpFloat64()) / 8 }},
+		{"few", func(int, int) float64 { return float64(rng.IntN(3)) }},
+		{"equal", func(int, int) float64 { return 2 }},
+		{"nothing", func(int, int) float64 { return 0 }},
+		{"rising", func(i, _ int) float64 { return float64(i) }},
+		{"falling", func(i, n int) float64 { return float64(n - i) }},
+		{"zeros", func(int, int) float64 { return max(0, rng.NormFloat64()) }},
+		{"infinite", func(int, int) float64 { return []float64{math.Inf(1), 1, 2}[rng.IntN(3)] }},
+		{"wide", func(int, int) float64 { return math.Exp(600 * rng.NormFloat64()) }},
+		{"tiny", func(int, int) float64 { return rng.ExpFloat64() * 1e-318 }},
 	}
 
-	for name, value := range kinds {
+	for _, kind := range kinds {
 		for _, n := range []int{1, 2, 3, 7, 8, 24, 25, 60, 201, 500} {
 			x := make([]float64, n)
 			for i := range x {
-				x[i] = value(i, n)
+				x[i] = kind.value(i, n)
 			}
 
 			sorted := slices.Sorted(slices.Values(x))
@@ -40,7 +43,7 @@ func TestMedian(t *testing.T) {
 			for _, guess := range []float64{
 				x[0], want, sorted[0], sorted[n-1], 0, 100, math.SmallestNonzeroFloat64, math.Inf(1), math.NaN(),
 			} {
-				require.Equal(t, want, median(x, guess), "%s, %d numbers guessed %g: median", name, n, guess)
+				require.Equal(t, want, median(x, guess), "%s, %d numbers guessed %g: median", kind.name, n, guess)
 			}
 		}
 	}
@@ -49,8 +52,9 @@ func TestMedian(t *testing.T) {
 	assert.True(t, math.IsNaN(v), "median of nothing")
 }
 
-// Expected values: means over the halves, the deviation of twice the segments,
-// an upper bound only where both are; a silent floor keeps ρ finite.
+// Expected: powers and frequencies are means over the halves. ρ is the sum of the peaks over the sum of the floors,
+// (8 + 10)/(1 + 2). The deviation is the predicted one for the given segments at this ρ. The whole is an upper bound
+// only if both halves are. Without a floor, ρ is finite.
 func TestWhole(t *testing.T) {
 	a := Line{Power: 2, PeakPower: 8, Floor: 1, PeakHz: 100, UpperBound: true}
 	b := Line{Power: 4, PeakPower: 10, Floor: 2, PeakHz: 104}

@@ -135,7 +135,7 @@ func (t *Tares) states(known condition.Values, stated []condition.Condition) (bo
 				return false, nil
 			}
 		case isNumber && cond.IsName:
-			if strconv.FormatFloat(number, 'g', -1, 64) != cond.Name {
+			if plain(number) != cond.Name {
 				return false, nil
 			}
 		case isNumber:
@@ -161,8 +161,11 @@ func textOfCondition(cond condition.Condition) string {
 		return cond.Name
 	}
 
-	return strconv.FormatFloat(cond.Value, 'g', -1, 64)
+	return plain(cond.Value)
 }
+
+// plain writes a number without an exponent, as names do: a run may be named after a date, such as 20240115.
+func plain(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
 // tareName returns the name of a recording without wind of a file. name is an entry of the settings: a column of the
 // table of conditions if the settings name columns, and otherwise a pattern or a file.

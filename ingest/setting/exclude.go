@@ -58,7 +58,7 @@ func (x Exclusion) holdsNumber(row condition.Values, key string) bool {
 }
 
 // holdsName reports whether the row meets a condition that is a name. A row without the condition does not. Tables may
-// have names that look like numbers: 3 is then the name "3".
+// have names that look like numbers: 3 is then the name "3", and 20240115 is "20240115", without an exponent.
 func (x Exclusion) holdsName(row condition.Values, key string) bool {
 	if name, ok := row.Names[key]; ok {
 		return x.Where.HoldsLabel(key, name)
@@ -66,7 +66,7 @@ func (x Exclusion) holdsName(row condition.Values, key string) bool {
 
 	value, ok := row.Numbers[key]
 
-	return ok && x.Where.HoldsLabel(key, strconv.FormatFloat(value, 'g', -1, 64))
+	return ok && x.Where.HoldsLabel(key, strconv.FormatFloat(value, 'f', -1, 64))
 }
 
 // Exclusions are the entries of ingest.exclude.
