@@ -45,6 +45,7 @@ func TestZeroIsAValue(t *testing.T) {
 		{"emergence_db", sound, "", ", emergence_db: %s", "1e-9", "6"},
 		{"min_bins", sound, "", ", amplitude: peak, speed: nominal, tolerance: 0.0001, min_bins: %s", "0", "2"},
 		{"overlap", sound, "", ", overlap: %s", "1e-9", "0.5"},
+		// No seed is near 0, and 0 is the default seed. So this row shows only that the seed has an effect.
 		{"seed", force, ", flow: {column: U2}", ", density_kg_m3: 1.2, seed: %s", "0", "1"},
 		{"threshold", sound, tachometer, "", "1e-9", "0.003"},
 		{"zero", force, ", flow: {column: U2, zero: %s}", ", density_kg_m3: 1.2", "1e-9", "0.5"},

@@ -29,7 +29,7 @@ func (n note) Free() { n.freed.Add(1) }
 // expected log follows from the documentation of Handoff: a task "read" logs whether its
 // values are wanted by count, by join and by itself, and a task "count" logs the value it found.
 func TestHandoff(t *testing.T) {
-	type world struct {
+	type scenario struct {
 		dir, raw string
 		setting  string
 		spoil    func() // between the two tasks
@@ -40,7 +40,7 @@ func TestHandoff(t *testing.T) {
 	}
 
 	var mu sync.Mutex
-	plan := func(w *world, files int) *Plan {
+	plan := func(w *scenario, files int) *Plan {
 		p := &Plan{Dir: w.dir, Stages: []string{"read", "count", "join"}}
 
 		var all []Dep
@@ -55,7 +55,8 @@ func TestHandoff(t *testing.T) {
 				ID: read, Stage: "read", Files: []File{f}, Weight: 1,
 				Run: func(_ context.Context, j *Job) error {
 					mu.Lock()
-					w.log = append(w.log, fmt.Sprintf("%s follows %v %v %v", f.Path, next.Wanted(j), last.Wanted(j), self.Wanted(j)))
+					w.log = append(w.log, fmt.Sprintf("read %s: wanted by count %v, join %v, itself %v",
+						f.Path, next.Wanted(j), last.Wanted(j), self.Wanted(j)))
 					mu.Unlock()
 
 					if next.Wanted(j) {
@@ -76,7 +77,7 @@ func TestHandoff(t *testing.T) {
 				Run: func(_ context.Context, j *Job) error {
 					mu.Lock()
 					found, ok := next.Get(j)
-					w.log = append(w.log, fmt.Sprintf("%s found %v %s", f.Path, ok, found.text))
+					w.log = append(w.log, fmt.Sprintf("count %s: found %v %s", f.Path, ok, found.text))
 					mu.Unlock()
 
 					return os.WriteFile(j.Output("out"), []byte(j.FileDigest(f.Path)), 0o644)
@@ -93,8 +94,8 @@ func TestHandoff(t *testing.T) {
 		return p
 	}
 
-	fresh := func() *world {
-		w := &world{dir: t.TempDir(), raw: t.TempDir(), setting: "1"}
+	fresh := func() *scenario {
+		w := &scenario{dir: t.TempDir(), raw: t.TempDir(), setting: "1"}
 		for i := range 3 {
 			require.NoError(t, os.WriteFile(filepath.Join(w.raw, fmt.Sprint(i)), []byte(strings.Repeat("x", i)), 0o644))
 		}
@@ -102,7 +103,7 @@ func TestHandoff(t *testing.T) {
 		return w
 	}
 
-	run := func(w *world, files int, o Options) string {
+	run := func(w *scenario, files int, o Options) string {
 		w.log = nil
 		o.Observe = func(e Event) {
 			if w.spoil != nil && e.Kind == "done" && e.Task.Stage == "read" {
@@ -115,7 +116,7 @@ func TestHandoff(t *testing.T) {
 
 		assert.Equal(t, w.put, w.freed.Load(), "values that were freed")
 
-		return strings.Join(w.log, "; ")
+		return strings.Join(append(w.log, ""), "; ")
 	}
 
 	expect := func(name, got, want string) {
@@ -123,30 +124,35 @@ func TestHandoff(t *testing.T) {
 		assert.Equal(t, want, got, name)
 	}
 
+	wanted := func(i int) string { return fmt.Sprintf("read %d: wanted by count true, join false, itself false; ", i) }
+	found := func(i int) string { return fmt.Sprintf("count %d: found true left of %d; ", i, i) }
+
+	const notWanted = "read 0: wanted by count false, join false, itself false; "
+	const notFound = "count 0: found false ; "
+
 	w := fresh()
-	expect("from nothing", run(w, 3, Options{Jobs: 1}), "0 follows true false false; 0 found true left of 0; 1 follows "+
-		"true false false; 1 found true left of 1; 2 follows true false false; 2 found true left of 2")
+	expect("from nothing", run(w, 3, Options{Jobs: 1}), wanted(0)+found(0)+wanted(1)+found(1)+wanted(2)+found(2))
 	w.setting = "2" // the first task is up to date and leaves nothing
-	expect("another setting", run(w, 1, Options{Jobs: 1}), "0 found false ")
+	expect("another setting", run(w, 1, Options{Jobs: 1}), notFound)
 	expect("forced", run(w, 1, Options{Jobs: 1, Selection: Selection{Force: true}}),
-		"0 follows true false false; 0 found true left of 0")
+		wanted(0)+found(0))
 
 	// The file has changed. Only after the first task has run is it known whether the second must run.
 	require.NoError(t, os.WriteFile(filepath.Join(w.raw, "0"), []byte("other"), 0o644))
 
-	expect("another file", run(w, 1, Options{Jobs: 1}), "0 follows false false false; 0 found false ")
+	expect("another file", run(w, 1, Options{Jobs: 1}), notWanted+notFound)
 	expect("only the first", run(fresh(), 1, Options{Jobs: 1, Selection: Selection{To: "read"}}),
-		"0 follows false false false")
-	expect("elsewhere", run(fresh(), 1, Options{Executor: &elsewhere{}}), "0 follows false false false; 0 found false ")
+		notWanted)
+	expect("elsewhere", run(fresh(), 1, Options{Executor: &elsewhere{}}), notWanted+notFound)
 
 	w = fresh()
 	w.spoil = func() {
 		require.NoError(t, os.WriteFile(filepath.Join(w.raw, "0"), []byte("changed in between"), 0o644))
 	}
 
-	expect("changed in between", run(w, 1, Options{Jobs: 1}), "0 follows true false false; 0 found false ")
+	expect("changed in between", run(w, 1, Options{Jobs: 1}), wanted(0)+notFound)
 
 	w = fresh()
 	w.fail = true
-	expect("failed", run(w, 1, Options{Jobs: 1, KeepGoing: true}), "0 follows true false false")
+	expect("failed", run(w, 1, Options{Jobs: 1, KeepGoing: true}), wanted(0))
 }

@@ -85,7 +85,8 @@ func honest(seed uint64, n int, sharp float64) (s Set, total, v []float64) {
 }
 
 // On calibrated data every number has a known expectation: Σe/Σv̂ is 1, coverage is the probability of the interval,
-// and E[v² − 2ve] is −E[v²]. The limits are four standard errors or the reference itself. y1 and y2 share the error of
+// and E[v² − 2ve] is −E[v²]. The limits are four standard errors, or 1.5 times the
+// reference. y1 and y2 share the error of
 // the mean, so that they are worth at least n independent values.
 func TestJudgeOnCalibratedData(t *testing.T) {
 	const n = 10000

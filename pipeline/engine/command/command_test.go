@@ -87,18 +87,19 @@ func plan(dir string) *engine.Plan {
 // the background.
 var programs = map[string]map[string]string{
 	"pbs": {
-		"qsub": `n=$(printf '%s\n' "$@" | sed -n 's/^1-//p')
-for s; do :; done
+		"qsub": `n=$(printf '%s\n' "$@" | sed -n 's/^1-//p') # number of parts, from -J 1-N
+for s; do :; done # s: the last argument, the script
 for i in $(seq ${n:-1}); do PBS_ARRAY_INDEX=$i sh "$s" >/dev/null 2>&1 </dev/null & done
 echo "17[].host"`,
-		"qstat": `echo "17[1].host dt-x root 0 R workq"`, "qdel": `echo "$@" >>"$0.log"`,
+		"qstat": `echo "17[1].host dt-x root 0 R workq"`, "qdel": `:`,
 	},
 	"htcondor": {
-		"condor_submit": `for s; do :; done
+		"condor_submit": `for s; do :; done # s: the last argument, the description of the job
+# the path of the script, in condor's quotes, which double a single quote
 script=$(sed -n "s/^ *arguments = \"'\(.*\)' .*/\1/p" "$s" | sed "s/''/'/g")
 for i in $(seq 0 $(($(sed -n 's/^ *queue //p' "$s") - 1))); do sh "$script" $i >/dev/null 2>&1 </dev/null & done
 echo "17.0 - 17.1"`,
-		"condor_q": `echo "17 0 2 slot1@node"`, "condor_rm": `echo "$@" >>"$0.log"`,
+		"condor_q": `echo "17 0 2 slot1@node"`, "condor_rm": `:`,
 	},
 }
 

@@ -36,44 +36,44 @@ func TestBefore(t *testing.T) {
 	amounts := func(unit string, low, high float64) string { return fmt.Sprintf("%.3g to %.3g %s", low, high, unit) }
 	units := []string{"dB", "dB", "N"}
 	for _, c := range []struct {
-		c       *interval.Calibration
+		found   *interval.Calibration
 		grade   score.Grade
 		words   string // beginning of the words
 		decides bool   // whether a larger number of groups would decide the grade
 	}{
 		{
-			c:     leftOutRotors(0.5, 1, 1, 0.95),
+			found: leftOutRotors(0.5, 1, 1, 0.95),
 			grade: score.Undecided,
 			words: "undecided: 3 of 3 groups of rotor, each left out in turn, were covered; expected half-width ± 5 to " +
 				"7.5 dB, ± 1 to 1 N, 0.26 of the spread; ",
 			decides: true,
 		},
 		{
-			c:     leftOutRotors(0.5, 1, 1, 0.95, 1, 0.97, 0.98, 1),
+			found: leftOutRotors(0.5, 1, 1, 0.95, 1, 0.97, 0.98, 1),
 			grade: score.Holds,
 			words: "holds: 7 of 7 groups",
 		},
 		{
-			c:     leftOutRotors(1.6, 1, 1, 0.95, 1, 0.97, 0.98, 1),
+			found: leftOutRotors(1.6, 1, 1, 0.95, 1, 0.97, 0.98, 1),
 			grade: score.Wide,
 			words: "wide: 7 of 7 groups",
 		},
 		{
-			c:     leftOutRotors(0.5, 0.1, 0.2, 0.1, 0.3, 0.1, 0.1, 0.95),
+			found: leftOutRotors(0.5, 0.1, 0.2, 0.1, 0.3, 0.1, 0.1, 0.95),
 			grade: score.Fails,
 			words: "fails: 1 of 7 groups",
 		},
 	} {
-		words := c.c.BeforeWords(units, amounts)
+		words := c.found.BeforeWords(units, amounts)
 		assert.True(t, strings.HasPrefix(words, c.words), "%q begins with %q", words, c.words)
 		assert.Equal(t, c.decides, strings.Contains(words, " such groups in all it would "), words)
 
-		b := beforeMeasuring(t, c.c)
+		b := beforeMeasuring(t, c.found)
 		assert.Equal(t, c.grade, b.Grade, words)
-		assert.Equal(t, c.c.K, b.Of, "left-out groups: %s", words)
+		assert.Equal(t, c.found.K, b.Of, "left-out groups: %s", words)
 		assert.Equal(t, c.decides, b.Enough > b.Of, "%d groups would decide: %s", b.Enough, words)
-		assert.InDelta(t, c.c.Groups[0].Half, float64(b.Half), 1e-12, "half width: %s", words)
-		assert.InDelta(t, c.c.Groups[0].Half/1.959963984540054, float64(b.WidthOverSpread), 1e-12, "over spread: %s", words)
+		assert.InDelta(t, c.found.Groups[0].Half, float64(b.Half), 1e-12, "half width: %s", words)
+		assert.InDelta(t, c.found.Groups[0].Half/1.959963984540054, float64(b.WidthOverSpread), 1e-12, "over spread: %s", words)
 	}
 }
 

@@ -84,10 +84,10 @@ func TestCRPS(t *testing.T) {
 		want := integral(func(x float64) float64 { return cdf(x) * (1 - cdf(x)) }, -far, far)
 		assert.InEpsilon(t, want, dispersion, c.tolerance, "%s: dispersion", name)
 
-		for _, r := range []float64{0.01, 0.3, 2, 7} {
-			below := integral(func(x float64) float64 { return cdf(x) * cdf(x) }, -far, r)
-			above := integral(func(x float64) float64 { return (1 - cdf(x)) * (1 - cdf(x)) }, r, far)
-			assert.InEpsilon(t, below+above, c.law.CRPS(r, dispersion), c.tolerance, "%s: CRPS at %g", name, r)
+		for _, residual := range []float64{0.01, 0.3, 2, 7} {
+			below := integral(func(x float64) float64 { return cdf(x) * cdf(x) }, -far, residual)
+			above := integral(func(x float64) float64 { return (1 - cdf(x)) * (1 - cdf(x)) }, residual, far)
+			assert.InEpsilon(t, below+above, c.law.CRPS(residual, dispersion), c.tolerance, "%s: CRPS at %g", name, residual)
 		}
 	}
 }
