@@ -21,7 +21,8 @@ type HeldOutcome struct {
 	LinearError float64 // by least squares on the inputs
 }
 
-// BoundShare returns the share of the held-out values that are upper bounds.
+// BoundShare returns the share of the held-out values that are upper bounds. It returns 0 if there are no held-out
+// values.
 func (h HeldOutcome) BoundShare() float64 {
 	if h.Values == 0 {
 		return 0

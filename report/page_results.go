@@ -89,7 +89,8 @@ const (
 )
 
 // errorBar draws the half width of the interval as a bar, the error as a dot, and the error of the better plain
-// prediction as a tick, which is left out if it is longer than the longest bar.
+// prediction as a tick, which is left out if it is longer than the longest bar. It returns "" if the error is unknown
+// or the longest bar has no length.
 func errorBar(row result, longest float64) template.HTML {
 	if !(longest > 0) || math.IsNaN(row.trust.RMSE) {
 		return ""
@@ -115,7 +116,7 @@ func errorBar(row result, longest float64) template.HTML {
 }
 
 // insideBar draws the shares inside the intervals of 68 % and of the level on an axis from 0 to 1, with dashed lines at
-// both levels.
+// both levels. It returns "" if the shares are unknown.
 func insideBar(trust score.OutcomeTrust) template.HTML {
 	if math.IsNaN(trust.Inside) || math.IsNaN(trust.At[0]) {
 		return ""

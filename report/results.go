@@ -263,7 +263,7 @@ func (s Split) boundsWords() string {
 }
 
 // networkLine describes the paper's network on a split in one line, with means over the outcomes. The rise of E|cov| is
-// its ratio of the held-out to the training part.
+// its ratio of the held-out to the training part. It returns "" if the predictions come from another program.
 func (s Split) networkLine() string {
 	if s.isExternal() {
 		return ""

@@ -231,7 +231,7 @@ func (e Experiment) risesWords() string {
 		"of that without (lower is better).", slices.Min(ratios), slices.Max(ratios))
 }
 
-// leftOut returns the left-out groups whose rise of E|cov| is known.
+// leftOut returns the left-out groups whose rise of E|cov| is known. It returns nil if the split is not calibrated.
 func (s Split) leftOut() []interval.GroupResult {
 	if !s.isCalibrated() {
 		return nil

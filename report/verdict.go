@@ -67,8 +67,8 @@ func joinTexts(separator string, texts ...string) string {
 	return strings.Join(notEmpty(texts), separator)
 }
 
-// Sentence states the verdict of a split with its numbers: the error, the claim, and
-// the share of held-out values inside their intervals.
+// Sentence states the verdict of a split with its numbers: the error, the claim, and the share of held-out values
+// inside their intervals. It returns "" if the split has no recommended method.
 func (s Split) Sentence() string {
 	if len(s.recommended()) == 0 {
 		return ""

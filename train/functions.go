@@ -118,7 +118,7 @@ func Softplus(r float64) float64 {
 // invSqrt2Pi is 1/√(2π).
 const invSqrt2Pi = 0.398942280401432677939946059934
 
-// normPDF returns the standard normal density.
+// normPDF returns the standard normal density. It returns 0 at infinity.
 func normPDF(z float64) float64 {
 	if math.IsInf(z, 0) {
 		return 0

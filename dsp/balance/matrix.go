@@ -44,7 +44,7 @@ func addIdentityMatrix(settings *setting.Campaign) bool {
 const maxMatrix = 1000
 
 // readMatrix reads the balance's matrix from its file, with the components and the terms that the file names. It stores
-// them in a copy of the balance's settings.
+// them in a copy of the balance's settings. It does nothing if the settings name no file of a matrix.
 func readMatrix(project setting.Project, settings *setting.Campaign) error {
 	if settings.Balance == nil || settings.Balance.MatrixFile == "" {
 		return nil

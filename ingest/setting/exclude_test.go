@@ -19,7 +19,8 @@ func (r runsNamed) String() string                  { return "run" }
 
 // A table may have runs as numbers. Expected: each equals the name that the user writes, without an exponent.
 func TestExclusionOfNumberedRuns(t *testing.T) {
-	for number, name := range map[float64]string{3: "3", 2.5: "2.5", 20240115: "20240115", 1e6: "1000000", 0.00001: "0.00001"} {
+	names := map[float64]string{3: "3", 2.5: "2.5", 20240115: "20240115", 1e6: "1000000", 0.00001: "0.00001"}
+	for number, name := range names {
 		row := condition.Values{Numbers: map[string]float64{"run": number}}
 		assert.True(t, Exclusion{Where: runsNamed{name}}.Holds(row), "run %s is left out", name)
 		assert.False(t, Exclusion{Where: runsNamed{"4"}}.Holds(row), "run %s is kept", name)

@@ -15,7 +15,7 @@ import (
 
 // Check returns an error about splits and inputs that cannot work: about unknown names, a part of a split that stays
 // empty, or an input that does not vary over the training set. It is called with the conditions that are known before
-// any file is read, and again with the conditions that the files state.
+// any file is read, and again with the conditions that the files state. It returns nil if there are no inputs.
 func (e *Experiment) Check() error {
 	if len(e.Inputs) == 0 {
 		return nil
@@ -145,7 +145,7 @@ func noBlocks(key, label string) error {
 }
 
 // checkSplit returns an error about a split that cannot work with the conditions that are known before any file is
-// read.
+// read. It returns nil if no conditions are known.
 func (e *Experiment) checkSplit(split Split) error {
 	if len(e.Known) == 0 {
 		return nil

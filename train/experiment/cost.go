@@ -99,7 +99,7 @@ func (s size) factors() float64 {
 }
 
 // groups returns the seconds that a process of cells takes to predict the rows of the left-out groups. A process of
-// conditions leaves them out in closed form, which factors contains.
+// conditions leaves them out in closed form, which factors contains. It returns 0 for a process of conditions.
 func (s size) groups() float64 {
 	if s.rows <= manyConditions {
 		return 0
@@ -128,7 +128,8 @@ func (e *Experiment) HonestWeight() float64 {
 	return 0.1 + once + s.groups()
 }
 
-// FarSeconds estimates the seconds that the report takes to look for far runs on one processor.
+// FarSeconds estimates the seconds that the report takes to look for far runs on one processor. It returns 0 if the
+// report does not look for them: without a base of predictions, or without inputs.
 func (e *Experiment) FarSeconds() float64 {
 	if e.Honest.Base == "none" || len(e.Inputs) == 0 {
 		return 0

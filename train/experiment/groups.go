@@ -124,7 +124,8 @@ func (e *Experiment) NumberThings() error {
 
 // offsets lists the labels whose names have offsets in a process: the label of the groups, and the things and occasions
 // that the configuration declares. If there is only one, the runs have offsets too. The label across which repeats are
-// paired has none, because the pairs show its offsets.
+// paired has none, because the pairs show its offsets. It returns nil if the base of predictions is not a Gaussian
+// process.
 func (e *Experiment) offsets(condition string, settings honest.Settings) (labels []string) {
 	if settings.Base != "gp" {
 		return nil

@@ -166,7 +166,8 @@ func (l Learner) candidates(s triplets.Set, g Grouping, rows []int) []*candidate
 // isLogarithm reports whether the column is a logarithm exactly if log is set.
 func isLogarithm(c form.Column, log bool) bool { return log == (c.Powers != nil) }
 
-// CheckForm returns an error if Represent names a form that the units of a set do not allow.
+// CheckForm returns an error if Represent names a form that the units of a set do not allow. It returns nil for "", raw
+// and auto, which suit any units.
 func (l Learner) CheckForm(s triplets.Set) error {
 	if slices.Contains([]string{"", form.Raw, form.Auto}, l.Represent) {
 		return nil

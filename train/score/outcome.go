@@ -83,7 +83,7 @@ func TrustByOutcome(s triplets.Set, mu, total, epistemic []float64, intervals *I
 	return list
 }
 
-// MeanByOutcome averages the trust of each outcome over trainings.
+// MeanByOutcome averages the trust of each outcome over trainings. It returns nil without trainings.
 func MeanByOutcome(trainings [][]OutcomeTrust) []OutcomeTrust {
 	if len(trainings) == 0 {
 		return nil

@@ -106,7 +106,7 @@ func pooledVar(a, b, weight []float64) float64 {
 }
 
 // average returns the weighted mean of v. If all values are equal, the mean is exactly this value: a rounding error
-// would make a constant outcome look as if it varied.
+// would make a constant outcome look as if it varied. It returns NaN if v is empty.
 func average(v, weight []float64) float64 {
 	if len(v) == 0 {
 		return math.NaN()

@@ -231,7 +231,7 @@ func (t *Trust) setWidth(values *trustValues, spread []float64, outcomes []int, 
 }
 
 // shareInside returns the share of the two values at place k of s that are inside the interval with a half width. The
-// middles of intervals are the predicted means if mid is nil.
+// middles of intervals are the predicted means if mid is nil. It returns NaN if the half width is NaN.
 func shareInside(s Set, k int, mid []float64, half float64) float64 {
 	if math.IsNaN(half) {
 		return math.NaN()

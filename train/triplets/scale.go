@@ -106,7 +106,7 @@ func (s Scale) divide(v []float64, square, shift bool) []float64 {
 	return scaled
 }
 
-// multiply returns the inverse of divide, up to rounding.
+// multiply returns the inverse of divide, up to rounding. It returns nil if v is nil.
 func (s Scale) multiply(v []float64, square, shift bool) []float64 {
 	if v == nil {
 		return nil

@@ -303,7 +303,8 @@ func (q Quantity) draw(src *rand.Rand, z, repeated float64) float64 {
 	return z * student(src, q.DoF)
 }
 
-// student draws the factor by which a draw from the normal law is multiplied to be one from Student's law.
+// student draws the factor by which a draw from the normal law is multiplied to be one from Student's law. The factor
+// is 1 if there are more than manyDoF degrees of freedom.
 func student(src *rand.Rand, dof float64) float64 {
 	if dof > manyDoF {
 		return 1

@@ -47,7 +47,8 @@ func (m *Models) writeBlocks(ctx context.Context, w io.Writer, x []float64, o Op
 	return sheet.Flush()
 }
 
-// namedLabels returns the labels of the calibrated model for which any condition has a name.
+// namedLabels returns the labels of the calibrated model for which any condition has a name. It returns nil if there is
+// no calibrated model.
 func (m *Models) namedLabels(things []map[string]string) []string {
 	if m.Honest == nil {
 		return nil

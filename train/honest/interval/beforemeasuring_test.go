@@ -73,7 +73,8 @@ func TestBefore(t *testing.T) {
 		assert.Equal(t, c.found.K, b.Of, "left-out groups: %s", words)
 		assert.Equal(t, c.decides, b.Enough > b.Of, "%d groups would decide: %s", b.Enough, words)
 		assert.InDelta(t, c.found.Groups[0].Half, float64(b.Half), 1e-12, "half width: %s", words)
-		assert.InDelta(t, c.found.Groups[0].Half/1.959963984540054, float64(b.WidthOverSpread), 1e-12, "over spread: %s", words)
+		wantRatio := c.found.Groups[0].Half / 1.959963984540054
+		assert.InDelta(t, wantRatio, float64(b.WidthOverSpread), 1e-12, "over spread: %s", words)
 	}
 }
 
