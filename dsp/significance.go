@@ -161,7 +161,7 @@ func findOutliers(x []float64, maxCount int) (best outlierSet, found bool) {
 		left = slices.Delete(left, worst, worst+1)
 		removed = append(removed, i)
 
-		mean, variance := stat.MeanVariance(lists.Rows(x, 1, left), nil)
+		mean, variance := stat.MeanVariance(lists.Pick(x, left), nil)
 		if !(variance > 0) {
 			break
 		}

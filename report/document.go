@@ -193,7 +193,7 @@ func worstSplits(splits []Split) []Split {
 	shown := order[:min(len(order), mostVerdicts)]
 	slices.Sort(shown)
 
-	return lists.Rows(splits, 1, shown)
+	return lists.Pick(splits, shown)
 }
 
 // Kinds of findings: about the identities of the network's two answers, and about the limits of the network's numbers.

@@ -143,10 +143,10 @@ func (t table) without(name string) table {
 		}
 	}
 
-	t.Heads = lists.Rows(t.Heads, 1, kept)
+	t.Heads = lists.Pick(t.Heads, kept)
 	rows := make([]tableRow, len(t.Rows))
 	for i, all := range t.Rows {
-		rows[i] = tableRow{all.Label, lists.Rows(all.Cells, 1, kept)}
+		rows[i] = tableRow{all.Label, lists.Pick(all.Cells, kept)}
 	}
 
 	t.Rows = rows

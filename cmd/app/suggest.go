@@ -388,7 +388,7 @@ func halfWidths(models *predict.Models, half []float64) string {
 
 	var texts []string
 	for _, alike := range lists.Alike(kinds) {
-		widths := lists.Rows(half, 1, alike)
+		widths := lists.Pick(half, alike)
 		low := fmt.Sprintf("%.2g", slices.Min(widths))
 		high := fmt.Sprintf("%.2g", slices.Max(widths))
 		if low != high {

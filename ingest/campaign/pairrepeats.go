@@ -172,7 +172,7 @@ func (r *tableReader) takePairsOf(first, second []int) error {
 func rowsOf[T any](columns [][]T, rows []int) [][]T {
 	var selected [][]T
 	for _, c := range columns {
-		selected = append(selected, lists.Rows(c, 1, rows))
+		selected = append(selected, lists.Pick(c, rows))
 	}
 
 	return selected
@@ -181,7 +181,7 @@ func rowsOf[T any](columns [][]T, rows []int) [][]T {
 // reorder replaces each column by the column with its rows in another order.
 func reorder[T any](columns [][]T, rows []int) {
 	for k, c := range columns {
-		columns[k] = lists.Rows(c, 1, rows)
+		columns[k] = lists.Pick(c, rows)
 	}
 }
 
@@ -232,7 +232,7 @@ func (r *tableReader) nameOf(rows ...int) string {
 			separator = "+"
 		}
 
-		return strings.Join(lists.Rows(r.measured.Run, 1, rows), separator)
+		return strings.Join(lists.Pick(r.measured.Run, rows), separator)
 	}
 
 	first := rows[0]
@@ -356,7 +356,7 @@ func (r *tableReader) pairAcross() error {
 	var lone []int // places in order of rows whose condition was measured on one occasion only
 	order := make([]int, 0, r.N)
 	r.Recording = make([]string, 0, r.N)
-	for group := range r.groupsOfEqual(lists.Rows(r.measured.Texts, 1, compared)) {
+	for group := range r.groupsOfEqual(lists.Pick(r.measured.Texts, compared)) {
 		labels := make([]string, len(r.Labels))
 		for _, k := range compared {
 			labels[k] = r.measured.Texts[k][group[0]]
@@ -385,7 +385,7 @@ func (r *tableReader) pairAcross() error {
 	r.Files = r.filesOf(order, order)
 	r.Y2 = r.Y1
 	r.Weight = slices.Repeat([]float64{0.5}, r.N)
-	r.Run = lists.Rows(r.Run, 1, order)
+	r.Run = lists.Pick(r.Run, order)
 	if !r.hasRuns() {
 		r.Run = nil
 		for _, day := range r.Texts[across] {

@@ -492,5 +492,5 @@ func appendRows[T any](list, column []T, rows []int) []T {
 		return column
 	}
 
-	return append(list, lists.Rows(column, 1, rows)...)
+	return append(list, lists.Pick(column, rows)...)
 }

@@ -155,7 +155,7 @@ func mostDistinct(rows []int, conditions [][]float64) int {
 	best := 0
 	most := -1
 	for k, c := range conditions {
-		_, distinct := lists.Index(lists.Rows(c, 1, rows))
+		_, distinct := lists.Index(lists.Pick(c, rows))
 		if len(distinct) > most {
 			best = k
 			most = len(distinct)

@@ -142,11 +142,11 @@ func absentError(name string) error { return fmt.Errorf("column %q is not in the
 func (t *Table) Select(rows []int) *Table {
 	selected := &Table{Meta: t.Meta}
 	for _, column := range t.Columns {
-		column.Strings = lists.Rows(column.Strings, 1, rows)
-		column.Floats = lists.Rows(column.Floats, 1, rows)
-		column.Ints = lists.Rows(column.Ints, 1, rows)
-		column.Bools = lists.Rows(column.Bools, 1, rows)
-		column.Lists = lists.Rows(column.Lists, 1, rows)
+		column.Strings = lists.Pick(column.Strings, rows)
+		column.Floats = lists.Pick(column.Floats, rows)
+		column.Ints = lists.Pick(column.Ints, rows)
+		column.Bools = lists.Pick(column.Bools, rows)
+		column.Lists = lists.Pick(column.Lists, rows)
 		selected.Columns = append(selected.Columns, column)
 	}
 

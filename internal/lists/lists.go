@@ -113,7 +113,6 @@ func Map[T any](names []string, values []T) map[string]T {
 }
 
 // Rows returns the given rows of v, a row-major matrix with the given number of columns. It returns nil if v is nil.
-// With one column, it returns the elements of a list at the given places.
 func Rows[T any](v []T, columns int, rows []int) []T {
 	if v == nil {
 		return nil
@@ -126,6 +125,9 @@ func Rows[T any](v []T, columns int, rows []int) []T {
 
 	return selected
 }
+
+// Pick returns the elements of a list at the given places. It returns nil if list is nil.
+func Pick[T any](list []T, places []int) []T { return Rows(list, 1, places) }
 
 // Column returns column k of v, a row-major matrix with the given number of columns.
 func Column[T any](v []T, columns, k int) []T {

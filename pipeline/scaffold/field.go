@@ -323,7 +323,7 @@ func (f *field) shareWithin(groups [][]int) float64 {
 	inside := 0.0
 	degreesOfFreedom := 0
 	for _, g := range groups {
-		inside += sumOfSquares(lists.Rows(f.values, 1, g))
+		inside += sumOfSquares(lists.Pick(f.values, g))
 		degreesOfFreedom += len(g) - 1
 	}
 

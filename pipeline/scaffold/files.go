@@ -203,7 +203,7 @@ func (p *plan) leaveCopies(files []string, name pattern) []string {
 			continue
 		}
 
-		same := lists.Rows(files, 1, alike)
+		same := lists.Pick(files, alike)
 		original := max(slices.IndexFunc(same, isOriginal), 0) // the first if all have names of copies
 		for i, file := range same {
 			if i != original && name.MatchString(file) {

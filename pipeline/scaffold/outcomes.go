@@ -31,7 +31,7 @@ func (p *plan) proposeOutcomes() {
 
 	if len(settings) > 0 {
 		p.note("left out as settings, clocks, counters or states of the air, by name or since they rise from sample to "+
-			"sample: %s; add to columns what was measured", strings.Join(lists.Rows(p.Channels, 1, settings), ", "))
+			"sample: %s; add to columns what was measured", strings.Join(lists.Pick(p.Channels, settings), ", "))
 	}
 
 	for i, channel := range p.Channels {

@@ -61,7 +61,7 @@ func (p *plan) noteRoles() {
 	}
 
 	for _, alike := range lists.Alike(reasons) {
-		fields := lists.Rows(p.sheet.fields, 1, alike)
+		fields := lists.Pick(p.sheet.fields, alike)
 		p.note("%s: %s: %s", p.sheet.source, reasons[alike[0]], strings.Join(namesOf(fields), ", "))
 	}
 }

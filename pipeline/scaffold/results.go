@@ -271,7 +271,7 @@ func (s *sheet) addNameFields(names *sheet, fileOf []int) {
 	for _, part := range names.fields {
 		column := &field{
 			name: part.name, head: part.head, fromName: true, reading: part.reading,
-			values: lists.Rows(part.values, 1, fileOf), texts: lists.Rows(part.texts, 1, fileOf),
+			values: lists.Pick(part.values, fileOf), texts: lists.Pick(part.texts, fileOf),
 		}
 		if slices.ContainsFunc(s.fields, column.isSame) {
 			continue
@@ -369,7 +369,7 @@ func (s *sheet) runColumn(groups [][]int) string {
 // differsWithin reports whether all texts of a field differ within every group of rows.
 func (f *field) differsWithin(groups [][]int) bool {
 	for _, g := range groups {
-		if len(lists.Alike(lists.Rows(f.texts, 1, g))) < len(g) {
+		if len(lists.Alike(lists.Pick(f.texts, g))) < len(g) {
 			return false
 		}
 	}

@@ -129,7 +129,7 @@ func (p *plan) recordingsOf(cells []string) []string {
 		return nil
 	}
 
-	return lists.Rows(p.measured, 1, slices.Concat(matches...))
+	return lists.Pick(p.measured, slices.Concat(matches...))
 }
 
 // proposeLoads proposes the loads of a balance as outcomes, and reports whether it proposes any. There must be a matrix

@@ -169,7 +169,7 @@ func (e *Experiment) checkSplit(split Split) error {
 
 	for _, input := range e.Inputs {
 		values, unknown := e.Known.Floats(input)
-		if unknown == nil && same(lists.Rows(values, 1, train)) {
+		if unknown == nil && same(lists.Pick(values, train)) {
 			return constantInput(split, input, values[train[0]])
 		}
 	}
@@ -212,7 +212,7 @@ func (e *Experiment) checkBlocks(split Split, train []int) error {
 		return nil // only the files state the condition, or the groups are names
 	}
 
-	_, values := lists.Index(lists.Rows(column, 1, train))
+	_, values := lists.Index(lists.Pick(column, train))
 	blocks := e.Honest.Blocks
 	if blocks > len(values) {
 		return setting.Errorf("honest.blocks", "expected up to %d blocks of %s, as many as it has values in the "+

@@ -93,7 +93,7 @@ func (p *process) withoutSolved(rows []int, v kernel.View, first int) (*withoutR
 		return nil, err
 	}
 
-	residual := lists.Rows(p.weights, 1, rows)
+	residual := lists.Pick(p.weights, rows)
 	solveVector(q, residual)
 
 	r := &withoutRows{rows: rows, factor: q, residual: residual}

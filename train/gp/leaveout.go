@@ -165,7 +165,7 @@ func (m *Model) leaveOutBatches(ctx context.Context, sets [][][]int,
 
 		j := k / len(batches)
 		batch := batches[k%len(batches)]
-		solved, err := m.process[j].withoutEach(lists.Rows(rows, 1, batch))
+		solved, err := m.process[j].withoutEach(lists.Pick(rows, batch))
 		if err != nil {
 			return err
 		}

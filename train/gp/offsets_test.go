@@ -72,8 +72,8 @@ func (r labelledRows) selected(keep func(i int) bool) labelledRows {
 	}
 
 	return labelledRows{
-		x: lists.Rows(r.x, 2, kept), y: lists.Rows(r.y, 1, kept), spread: lists.Rows(r.spread, 1, kept),
-		group: lists.Rows(r.group, 1, kept), level: lists.Rows(r.level, len(r.level)/len(r.y), kept),
+		x: lists.Rows(r.x, 2, kept), y: lists.Pick(r.y, kept), spread: lists.Pick(r.spread, kept),
+		group: lists.Pick(r.group, kept), level: lists.Rows(r.level, len(r.level)/len(r.y), kept),
 	}
 }
 

@@ -325,7 +325,7 @@ func (p *process) withoutBy(inv *covarianceInverse, rows []int) (*withoutRows, e
 		return nil, err
 	}
 
-	residual := lists.Rows(p.weights, 1, rows)
+	residual := lists.Pick(p.weights, rows)
 	solveVector(q, residual)
 
 	r := &withoutRows{rows: rows, factor: q, residual: residual}

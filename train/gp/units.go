@@ -31,7 +31,7 @@ func (m *Model) leaveOutUnits(ctx context.Context, sets [][][]int) ([][]triplets
 	conditions := make([][][]int, len(sets)) // of each unit, ascending
 	for s, units := range sets {
 		for _, rows := range units {
-			own := slices.Compact(slices.Sorted(slices.Values(lists.Rows(m.condition, 1, rows))))
+			own := slices.Compact(slices.Sorted(slices.Values(lists.Pick(m.condition, rows))))
 			conditions[s] = append(conditions[s], own)
 			predictions[s] = append(predictions[s], triplets.NewPrediction(len(rows)*m.Outcomes))
 		}

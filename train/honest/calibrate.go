@@ -290,7 +290,7 @@ func setErrors(r *interval.GroupResult, l LeftOut, std []float64) {
 		}
 	}
 
-	mean, se := score.ClusteredMean(lists.Rows(e, 1, pairs), lists.Rows(l.Run, 1, pairs))
+	mean, se := score.ClusteredMean(lists.Pick(e, pairs), lists.Pick(l.Run, pairs))
 	r.E = mean
 	if !math.IsNaN(se) {
 		r.ESE = &se

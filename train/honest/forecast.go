@@ -36,8 +36,8 @@ func (m *Model) forecast(s triplets.Set, g Grouping, p *interval.Prediction, noi
 	x := lists.Rows(s.X, s.In, chosen.rest)
 	var z, measured []float64 // coordinates of the groups; nil if they have none
 	if g.Z != nil {
-		z = lists.Rows(g.Z, 1, chosen.rest)
-		measured = lists.Rows(g.Z, 1, chosen.measured)
+		z = lists.Pick(g.Z, chosen.rest)
+		measured = lists.Pick(g.Z, chosen.measured)
 	}
 
 	places := placesIn(s.RowsOf(triplets.Test), chosen.rest)
@@ -202,8 +202,8 @@ func ofConditions(s triplets.Set, rows []int) [][]int { return alike(s.Condition
 // of each row of the set, such as its run.
 func alike(number, rows []int) [][]int {
 	var groups [][]int
-	for _, places := range lists.Alike(lists.Rows(number, 1, rows)) {
-		groups = append(groups, lists.Rows(rows, 1, places))
+	for _, places := range lists.Alike(lists.Pick(number, rows)) {
+		groups = append(groups, lists.Pick(rows, places))
 	}
 
 	return groups
@@ -228,5 +228,5 @@ func sortedRuns(s triplets.Set) [][]int {
 	order := lists.Numbers(len(runs))
 	slices.SortStableFunc(order, func(a, b int) int { return slices.Compare(least[a], least[b]) })
 
-	return lists.Rows(runs, 1, order)
+	return lists.Pick(runs, order)
 }

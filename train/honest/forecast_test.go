@@ -242,7 +242,7 @@ func outlooks(t *testing.T, s triplets.Set, blades float64) [3]outlook {
 	var list [3]outlook
 	var predicted []interval.Forecast
 	for n, places := range measuredSpeeds {
-		measured := lists.Rows(speeds, 1, places)
+		measured := lists.Pick(speeds, places)
 		s.Part = make([]triplets.Part, s.N)
 		for i := range s.N {
 			if isOfRotor(i) && !slices.Contains(measured, s.X[i*s.In+1]) {

@@ -133,7 +133,7 @@ func (g Grouping) Axis(rows []int) *interval.Axis {
 		return nil
 	}
 
-	return interval.NewAxis(lists.Rows(g.Z, 1, rows), slices.Max(g.Z)-slices.Min(g.Z))
+	return interval.NewAxis(lists.Pick(g.Z, rows), slices.Max(g.Z)-slices.Min(g.Z))
 }
 
 // ascending returns the rows in the order of their values z.

@@ -523,7 +523,7 @@ func calibrate(t testing.TB, d triplets.Set, g Grouping, o Options) (
 		c, err := Calibrate(d, g, sp.Train, left, o)
 		require.NoError(t, err)
 
-		x := lists.Rows(d.X, 1, sp.Test)
+		x := lists.Pick(d.X, sp.Test)
 		p, err := full.Predict(t.Context(), x)
 		require.NoError(t, err)
 
@@ -653,9 +653,9 @@ func TestJudge(t *testing.T) {
 	for s, rows := range lists.Alike(g.Group) {
 		c := calibrations[s]
 		p := predictions[s]
-		y1 := lists.Rows(d.Y1, 1, rows)
-		y2 := lists.Rows(d.Y2, 1, rows)
-		r := c.Judge(p, slices.Repeat([]float64{0.04}, len(rows)), y1, y2, lists.Rows(d.Run, 1, rows))
+		y1 := lists.Pick(d.Y1, rows)
+		y2 := lists.Pick(d.Y2, rows)
+		r := c.Judge(p, slices.Repeat([]float64{0.04}, len(rows)), y1, y2, lists.Pick(d.Run, rows))
 		mean += r.After.Coverage / float64(len(calibrations))
 
 		const spread = 3.919927969080108 // width of the model-free interval, twice the normal quantile
@@ -961,6 +961,6 @@ func TestLeaveOutRows(t *testing.T) {
 	for h, l := range LeaveOutRows(d, g, rows, sp.Held, p) {
 		held := sp.Held[h].Rows
 		assert.Equal(t, held, l.Condition, "conditions of group %d", h)
-		assert.Equal(t, lists.Rows(d.Weight, 1, held), l.Weight, "weights of group %d", h)
+		assert.Equal(t, lists.Pick(d.Weight, held), l.Weight, "weights of group %d", h)
 	}
 }

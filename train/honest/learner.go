@@ -258,7 +258,7 @@ func (l Learner) finish(ctx context.Context, t trainingGroups, left []LeftOut, m
 	}
 
 	c.Representation = m.Representation
-	c.RunsWithout = runsWithout(m.Labels, lists.Rows(s.Run, 1, t.train))
+	c.RunsWithout = runsWithout(m.Labels, lists.Pick(s.Run, t.train))
 	m.Calibration = c
 	m.Left = scaleGroups(left, c)
 	if a != nil {
@@ -303,7 +303,7 @@ func judge(c *interval.Calibration, s triplets.Set, g Grouping, z []float64, que
 ) (*interval.Prediction, *interval.Record) {
 	test := s.Of(triplets.Test)
 	if g.Z != nil {
-		z = lists.Rows(g.Z, 1, s.RowsOf(triplets.Test))
+		z = lists.Pick(g.Z, s.RowsOf(triplets.Test))
 	}
 
 	p := c.Predict(test.X, z, queries, raw)

@@ -78,8 +78,8 @@ func NewLeftOut(d triplets.Set, g Grouping, h Held, p triplets.Prediction) LeftO
 	l := LeftOut{
 		Name: g.Names[h.Group], N: len(h.Rows), Mu: p.Mu, Claim: p.Claim, Noise: p.Noise,
 		Y1: lists.Rows(d.Y1, d.Out, h.Rows), Y2: lists.Rows(d.Y2, d.Out, h.Rows),
-		Run: lists.Rows(d.Run, 1, h.Rows), Condition: lists.Rows(d.Condition, 1, h.Rows),
-		Alone: lists.Rows(d.Alone, 1, h.Rows), Weight: lists.Rows(d.Weight, 1, h.Rows),
+		Run: lists.Pick(d.Run, h.Rows), Condition: lists.Pick(d.Condition, h.Rows),
+		Alone: lists.Pick(d.Alone, h.Rows), Weight: lists.Pick(d.Weight, h.Rows),
 	}
 
 	axis := g.Axis(h.Rest)

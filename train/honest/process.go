@@ -48,7 +48,7 @@ func (l Learner) newProcessRows(s triplets.Set, g Grouping, rows []int) processR
 	r.ofThings = l.OfThings()
 
 	// Groups are numbered anew, so that a training stays the same if other groups are added to the set.
-	r.Group, _ = lists.Index(lists.Rows(g.Group, 1, rows))
+	r.Group, _ = lists.Index(lists.Pick(g.Group, rows))
 
 	labels := l.labels(g)
 	r.Labels = namesIn(labels, rows)
@@ -206,7 +206,7 @@ func someLeftOut(s triplets.Set, train []int, held []Held) (rows, places []int, 
 // in order of first appearance: of n conditions, condition k is kept if k·limit/n, rounded down, is larger than for k
 // − 1.
 func rowsOfConditions(s triplets.Set, rows []int, limit int) []int {
-	conditions := lists.Alike(lists.Rows(s.Condition, 1, rows))
+	conditions := lists.Alike(lists.Pick(s.Condition, rows))
 	n := len(conditions)
 	if n <= limit {
 		return slices.Clone(rows)
@@ -292,7 +292,7 @@ func same(v []float64) bool { return len(v) == 0 || slices.Min(v) == slices.Max(
 // sameInEach reports whether the numbers are equal within each group of rows.
 func sameInEach(v []float64, groups [][]int) bool {
 	for _, rows := range groups {
-		if !same(lists.Rows(v, 1, rows)) {
+		if !same(lists.Pick(v, rows)) {
 			return false
 		}
 	}

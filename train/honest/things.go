@@ -41,7 +41,7 @@ func (l Learner) labels(g Grouping) []Label {
 	var list []Label
 	for _, label := range l.Offsets {
 		if label.Name == g.Condition && g.Kind == interval.Labels {
-			label.Names = lists.Rows(g.Names, 1, g.Group)
+			label.Names = lists.Pick(g.Names, g.Group)
 		}
 
 		n := len(distinctNames(label.Names))
@@ -82,7 +82,7 @@ func NumbersThings(condition []float64, inputs [][]float64) bool {
 		var low, high []float64 // by value of the condition
 		variesInAll := true
 		for _, rows := range groups {
-			v := lists.Rows(x, 1, rows)
+			v := lists.Pick(x, rows)
 			lo := slices.Min(v)
 			hi := slices.Max(v)
 			low = append(low, lo)
@@ -149,7 +149,7 @@ func (n Names) areRuns() bool { return n.Name == Runs }
 func namesIn(labels []Label, rows []int) []Names {
 	var names []Names
 	for _, label := range labels {
-		_, distinct := lists.Index(lists.Rows(label.Names, 1, rows))
+		_, distinct := lists.Index(lists.Pick(label.Names, rows))
 		names = append(names, Names{Name: label.Name, Names: distinct})
 	}
 
@@ -167,7 +167,7 @@ func levels(names []Names, labels []Label, rows []int) []int {
 	level := make([]int, len(rows)*len(names))
 	for k, n := range names {
 		label := slices.IndexFunc(labels, func(l Label) bool { return l.Name == n.Name })
-		own := lists.Rows(labels[label].Names, 1, rows)
+		own := lists.Pick(labels[label].Names, rows)
 		index, _ := lists.Index(slices.Concat(n.Names, own))
 		for a, v := range index[len(n.Names):] {
 			level[a*len(names)+k] = v

@@ -431,7 +431,7 @@ func TestKnownThingInAnotherRun(t *testing.T) {
 	assert.GreaterOrEqual(t, half, plain.Record.Outcomes[0].Half, "half widths with and without offsets of runs in dB")
 
 	w := wings(3, 3, 0.3)
-	run.Names = lists.Rows(w.Runs, 1, w.Run)
+	run.Names = lists.Pick(w.Runs, w.Run)
 	single, _ := w.calibrate(t, true, run)
 	assert.Len(t, single.Labels, 1, "labels with runs of one row")
 }

@@ -82,7 +82,7 @@ func (l leftUnits) learn(t trainingGroups, c *interval.Calibration, predictions 
 	for k, set := range l.sets {
 		var left []LeftOut
 		for u, places := range set {
-			held := Held{Rows: lists.Rows(t.train, 1, places)}
+			held := Held{Rows: lists.Pick(t.train, places)}
 			left = append(left, newUnit(t.set, held, predictions[k][u]))
 		}
 

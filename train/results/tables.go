@@ -172,8 +172,8 @@ func IntervalTable(set triplets.Set, p *interval.Prediction) *table.Table {
 	}
 
 	t.Make("run", "", "one acquisition at one condition").Strings = runs
-	t.Make("recording", "", "one channel of a run, or the group that makes one outcome vector").Strings = lists.Rows(
-		set.Recording, 1, rows)
+	t.Make("recording", "", "one channel of a run, or the group that makes one outcome vector").Strings = lists.Pick(
+		set.Recording, rows)
 	for k, q := range set.Inputs {
 		t.Make(q.Name, q.Unit, q.Description).Floats = lists.Column(test.X, set.In, k)
 	}

@@ -342,7 +342,7 @@ func (v Nested) OfMean(units [][]int, rows []int) (parts []float64, dof float64)
 		// The variance of the mean is share times the component: Σ n_u²/n² over the level's units u.
 		share := 1 / float64(len(rows))
 		if depthOf(level) < len(units) { // otherwise the units are the observations
-			unitOf := lists.Rows(units[depthOf(level)], 1, rows)
+			unitOf := lists.Pick(units[depthOf(level)], rows)
 			whole := make([]int, len(unitOf)) // one unit 0 that contains all rows
 			size := map[int]float64{0: float64(len(unitOf))}
 			share = sharedSum(whole, unitOf, size) / float64(len(unitOf))

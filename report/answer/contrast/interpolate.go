@@ -26,7 +26,7 @@ func (c *comparison) interpolate() {
 
 	var curves [][]row
 	for _, members := range lists.Alike(units) {
-		curve := means(lists.Rows(c.rows, 1, members))
+		curve := means(lists.Pick(c.rows, members))
 		slices.SortFunc(curve, func(a, b row) int { return cmp.Compare(a.x[0], b.x[0]) })
 		curves = append(curves, curve)
 	}

@@ -206,7 +206,7 @@ func (m *Models) Grid(text string) (*Grid, error) {
 	}
 
 	for _, point := range points(axes) {
-		grid.Stated = append(grid.Stated, lists.Rows(point, 1, places))
+		grid.Stated = append(grid.Stated, lists.Pick(point, places))
 	}
 
 	grid.Rows, err = m.rows(axes, grid.Inputs, nil)

@@ -99,7 +99,7 @@ func (c *Calibration) widths(half float64, units []string, amounts func(unit str
 
 	var parts []string
 	for _, outcomes := range lists.Alike(own) {
-		d := lists.Rows(c.Deviation, 1, outcomes)
+		d := lists.Pick(c.Deviation, outcomes)
 		parts = append(parts, "± "+amounts(own[outcomes[0]], half*slices.Min(d), half*slices.Max(d)))
 	}
 

@@ -90,7 +90,7 @@ func (r *Record) ForecastWords(amounts func(unit string, low, high float64) stri
 func (r *Record) forecastOf(outcomes []int, amounts func(unit string, low, high float64) string) string {
 	var halves []string // by forecast: the range of half widths
 	for _, f := range r.Forecast {
-		list := lists.Rows(f.Half, 1, outcomes)
+		list := lists.Pick(f.Half, outcomes)
 		halves = append(halves, "± "+amounts(r.Outcomes[outcomes[0]].Unit, slices.Min(list), slices.Max(list)))
 	}
 

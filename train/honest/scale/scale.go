@@ -181,7 +181,7 @@ func (s Scale) posterior(marginals likelihoods, groups []int, gammas []float64, 
 		}
 
 		for i, pair := range pairs {
-			part := posteriorOf(prior, lists.Rows(marginals[shape][i], 1, groups))
+			part := posteriorOf(prior, lists.Pick(marginals[shape][i], groups))
 			part.evidence += lnGamma(pair.gamma, gammas)
 			part.law = shifted(convolve(part.law, pair.omega, zeroBeyond), pair.gamma*z)
 			parts[shape] = append(parts[shape], part)
