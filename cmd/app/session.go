@@ -156,7 +156,7 @@ func (r request) writeFiles(dir string) ([]string, error) {
 }
 
 // open returns the models that path names. A session keeps them. It reads them again if one of the files and folders
-// that they were read from has changed, so that its answers are those of a new process.
+// that they were read from has changed, so that it gives the same answers as a new process.
 func (s session) open(path string) (*predict.Models, error) {
 	dir, err := os.Getwd()
 	if err != nil {

@@ -56,7 +56,7 @@ type runner struct {
 	statuses map[string]*Status // by task
 	wait     map[*Task]int      // number of tasks that must be made before
 	ready    *queue[*Task]      // tasks that wait for nothing; see queueReady for the order
-	near     map[*Task]bool     // ready tasks that read a file which was just read, or to which a value was passed
+	near     map[*Task]bool     // ready tasks that read a file another task has just read, or that get a passed value
 	passed   map[string]passed  // values on their way, by the task that gets them
 	making   map[string]bool    // keys of the results that are being made
 	busy     int                // tasks in hand
@@ -323,8 +323,7 @@ func (r *runner) chooseReady(list []*Status, selected func(task *Task) bool, els
 	return chosen, nil
 }
 
-// link sets r.users and r.wait, which tell the tasks of todo that wait for others, and r.level. rerun has the IDs of
-// the tasks in todo.
+// link sets r.users, r.wait and r.level for the tasks of todo. rerun has the IDs of the tasks in todo.
 func (r *runner) link(todo []*Task, rerun map[string]bool) {
 	for _, task := range todo {
 		for _, dep := range task.Deps {

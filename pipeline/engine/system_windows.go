@@ -21,8 +21,8 @@ const (
 	toSync         = os.O_RDWR                     // FlushFileBuffers wants write access
 )
 
-// whence returns the place of the locked byte, far behind the text of the file: locks of Windows are mandatory, and
-// other processes must be able to read the text.
+// whence returns the place of the locked byte, far after the end of the text in the file: locks of Windows are
+// mandatory, and other processes must be able to read the text.
 func whence() *windows.Overlapped { return &windows.Overlapped{OffsetHigh: 1 << 30} }
 
 // take locks a file for this process. ok is false if another process has locked it.

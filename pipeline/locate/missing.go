@@ -65,8 +65,8 @@ func unknown(file *config.File, name string) error {
 	return fault.At(name, "", want, "nothing", hint)
 }
 
-// checkSplit returns a *fault.Error if an experiment has no split of this name: neither the configuration has it, nor
-// the work directory. A configuration that holds out each value of a condition knows the names only after a run.
+// checkSplit returns a *fault.Error if neither the configuration nor the work directory has a split of this name for
+// the experiment. A configuration that holds out each value of a condition knows the names only after a run.
 func checkSplit(file *config.File, experiment *config.Experiment, split string) error {
 	dir := filepath.Join(file.Resolve(file.Workdir), experiment.Name, "splits")
 	known := folders(dir)

@@ -186,8 +186,8 @@ var (
 	anyName  = lazy(`.*`)
 )
 
-// leaveCopies excludes the files whose names match a pattern and whose contents are those of another file, since a
-// copy is not a second measurement. It returns the files that are left.
+// leaveCopies excludes the files whose names match a pattern and whose contents equal the contents of another file,
+// since a copy is not a second measurement. It returns the files that are left.
 func (p *plan) leaveCopies(files []string, name pattern) []string {
 	if !slices.ContainsFunc(files, name.MatchString) {
 		return files

@@ -43,7 +43,7 @@ var (
 // splitLog finds the log among the files: a table with a column file, otherwise the table whose cells name the most of
 // the other files. It returns the files that are not logs.
 func (p *plan) splitLog(files []string) (others []string) {
-	alike := map[string]int{} // files of the same name but for its numbers
+	alike := map[string]int{} // number of files whose names differ only in numbers, by the name without numbers
 	for _, file := range files {
 		alike[withoutNumbers(file)]++
 	}

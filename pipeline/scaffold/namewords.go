@@ -66,7 +66,7 @@ func isKnown(word string) bool {
 	return standardNames[strings.ToLower(word)] != "" || countWords.MatchString(word) || inputWords.MatchString(word)
 }
 
-// thingWords are words of things, of which there may be several.
+// thingWords are words for things that a campaign may have several of.
 const thingWords = `prop|propeller|luftschraube|h[ée]lice|elica|wing|motor|airfoil|aerofoil|profile?|modell?|rotor|` +
 	`fan|specimen|config|configuration`
 

@@ -53,7 +53,7 @@ func (p *plan) propose(files []string) {
 	p.noteRoles()
 }
 
-// noteRoles notes the columns, those of equal role and reason in one line.
+// noteRoles notes the columns. Columns with the same role and reason share a line.
 func (p *plan) noteRoles() {
 	reasons := make([]string, len(p.sheet.fields))
 	for i, column := range p.sheet.fields {

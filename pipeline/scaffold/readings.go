@@ -214,7 +214,7 @@ func isTypeName(text string) bool {
 	return piece{key: word, text: "00"}.isThing()
 }
 
-// differOnlyInNumbers reports whether two texts are the same but for their numbers.
+// differOnlyInNumbers reports whether two texts are the same except for their numbers.
 func differOnlyInNumbers(texts []string) bool {
 	shapes := map[string]bool{}
 	for _, text := range texts {

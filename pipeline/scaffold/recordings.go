@@ -370,14 +370,15 @@ const (
 	fewSamples    = 21
 )
 
-// readRising reports for each channel whether its first samples rise from one to the next, as those of a clock do.
+// readRising reports for each channel whether its first samples rise from one to the next, as the samples of a clock
+// do.
 func readRising(rd ingest.Reader, channels []int) []bool {
 	samples := make([][]float64, len(channels))
 	for i := range samples {
 		samples[i] = make([]float64, risingSamples)
 	}
 
-	n, _ := rd.Read(channels, 0, samples) // at the end of a short file, n samples are read all the same
+	n, _ := rd.Read(channels, 0, samples) // a short file ends before the samples are full, but its n samples were read
 	rise := make([]bool, len(channels))
 	for i, x := range samples {
 		rise[i] = n >= fewSamples && rises(x[:n])

@@ -377,8 +377,8 @@ func (f *field) differsWithin(groups [][]int) bool {
 	return true
 }
 
-// readSheet reads all files into one sheet. A column has the rows of all files, each of which may write its header in
-// another way. readSheet returns nil if the files cannot be results.
+// readSheet reads all files into one sheet. A column has the rows of all files, even if they write its header in
+// different ways. readSheet returns nil if the files cannot be results.
 func readSheet(dir string, files []string) *sheet {
 	s := &sheet{source: strings.Join(globs(files), ", ")}
 	if len(files) == 1 {
@@ -417,7 +417,8 @@ func readSheet(dir string, files []string) *sheet {
 	return s
 }
 
-// areNumbered reports whether columns have no names but their numbers, as those of loggers, whose clock nothing shows.
+// areNumbered reports whether the columns have only numbers as names. Loggers write such columns, and nothing shows
+// which one is the clock.
 func areNumbered(columns []string) bool {
 	return !slices.ContainsFunc(columns, func(name string) bool { return !isWholeNumber(name) })
 }
@@ -428,7 +429,8 @@ func isWholeNumber(text string) bool {
 	return err == nil
 }
 
-// readCells sets the texts of a column from the tables that have it, and leaves it out if some have not.
+// readCells sets the texts of a column from the tables. A table without the column adds an empty text for each row, and
+// the column is left out.
 func (f *field) readCells(tables []*campaign.Cells) {
 	for _, cells := range tables {
 		if k := campaign.ColumnOf(cells.Columns, f.name); k >= 0 {
@@ -441,8 +443,8 @@ func (f *field) readCells(tables []*campaign.Cells) {
 	}
 }
 
-// readNumbers sets the values and units of the columns that are numbers, and leaves out columns of which only some
-// cells are.
+// readNumbers sets the values and units of the columns that are numbers, and leaves out columns in which only some
+// cells are numbers.
 func (s *sheet) readNumbers() {
 	var options []condition.ColumnOptions
 	for _, column := range s.fields {

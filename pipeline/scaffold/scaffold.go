@@ -102,7 +102,7 @@ type plan struct {
 	Repeated    bool     // the rows of a log repeat set points: the pairs are repeats
 	Across      string   // the occasion across which pairs are made; "": both values of a pair are of one occasion
 	HeldOut     string   // the held-out values, such as "blades: 3"; "": none
-	EachName    string   // a column of texts, each of which is held out in turn; "": none
+	EachName    string   // a column of texts that are held out one after the other; "": none
 
 	// Channels.
 	Spectra           bool   // channels are sound, whose spectra are analysed; otherwise they are of a balance

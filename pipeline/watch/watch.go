@@ -1,6 +1,6 @@
-// Package watch shows the state of a work directory to people: how far a run is, which tasks are at work where, which
-// failed, and the report when it is there. It reads only files in the work directory. So it works with any executor, on
-// any machine that sees the directory, and after the run.
+// Package watch shows the state of a work directory to people: how far a run is, which tasks run on which machines,
+// which tasks failed, and the report once it exists. It reads only files in the work directory. So it works with any
+// executor, on any machine that sees the directory, and after the run.
 //
 // A Watcher reads the journal of a work directory and returns its state as a page, which browsers load again and again.
 // A Server sends the page. Nothing here writes to the work directory, and no request names a file.

@@ -40,7 +40,7 @@ func (p *Pairs) Derived() (set *derive.Set, sources []string) {
 	}
 
 	set, err := derive.New(definitions, constants, numbers, texts, outcomes)
-	if err != nil || len(set.Conditions()) == 0 { // a definition may use an outcome that is no column
+	if err != nil || len(set.Conditions()) == 0 { // a definition may use an outcome that is not a column
 		return nil, nil
 	}
 

@@ -67,8 +67,9 @@ func (s Settings) Over(all Settings, given func(key string) bool) Settings {
 }
 
 var (
-	// timeForm matches a time limit in a form of sbatch, each of which Array.Seconds reads: minutes, minutes:seconds,
-	// hours:minutes:seconds, days-hours, days-hours:minutes, days-hours:minutes:seconds, or a word for no limit.
+	// timeForm matches a time limit in one of the forms of sbatch, all of which Array.Seconds reads: minutes,
+	// minutes:seconds, hours:minutes:seconds, days-hours, days-hours:minutes, days-hours:minutes:seconds, or a word for no
+	// limit.
 	timeForm = regexp.MustCompile(`^(\d+(:\d+(:\d+)?)?|\d+-\d+(:\d+(:\d+)?)?|UNLIMITED|INFINITE)$`)
 	// memoryForm matches an amount of memory in a form of sbatch, which kibibytes reads: a whole number and its unit.
 	memoryForm = regexp.MustCompile(`^\d+[KMGTkmgt]?$`)

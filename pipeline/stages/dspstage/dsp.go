@@ -165,8 +165,8 @@ func (s *stage) settingsRead() []kv.Pair {
 	return append(read, src.Reader...)
 }
 
-// check returns an error about conditions that the construction needs and that are not known, and about settings that
-// name no condition.
+// check returns an error if the construction needs a condition that is not known, if dsp.across does not fit the
+// construction, or if a tolerance belongs to something that is not a condition.
 func (s *stage) check() error {
 	src := s.rec.Source
 	if s.cons.Shaft {

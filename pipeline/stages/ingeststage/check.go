@@ -190,8 +190,8 @@ func checkColumns(settings *setting.Campaign, info ingest.Info) error {
 const maxFaults = 10
 
 // gather stores the conditions of all recordings and returns the warnings about the files. It returns the first warning
-// of each code, with the number of files that have one. The error joins the errors of the files, of which it names
-// maxFaults.
+// of each code, with the number of files that have one. The error joins the errors of the first maxFaults bad files and
+// counts the others.
 func (r *Result) gather(files []*FileResult, errs []error) ([]ingest.Warning, error) {
 	rec := r.Recordings
 	var warnings []ingest.Warning

@@ -12,8 +12,8 @@ import (
 
 // This file leaves out single microphones of single recordings: exclude: [{file: take5.wav, channel: 12}].
 
-// excludeChannels gives each file the exclusions of its channels. It warns of what is left out, so that the page lists
-// it, and of exclusions that concern no file.
+// excludeChannels gives each file the exclusions of its channels. It warns of the channels that are left out, so that
+// the page lists them, and of exclusions that concern no file.
 func (r *Recordings) excludeChannels(exp plan.Experiment) error {
 	exclusions := withTolerances(exp, exp.Ingest.Exclude.OfChannels())
 	if len(exclusions) == 0 {

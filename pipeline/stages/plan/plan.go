@@ -168,9 +168,9 @@ func (e *Experiment) OneOf(known []string, name, key, text string) error {
 	return e.Errorf(key, "%q %s %v%s", name, text, known, spelling.DidYouMean(name, known))
 }
 
-// Roles returns the roles that the experiment gives to columns. The following columns count as groups: columns that
-// splits of the experiment, of its variants or of the command line hold out, columns that are named as groups of a
-// calibration or as inputs, and columns that expressions for derived conditions name.
+// Roles returns the roles that the experiment gives to columns. Columns count as groups if a split of the experiment,
+// of a variant or of the command line holds them out, if they are named as groups of a calibration or as inputs, or if
+// an expression for a derived condition names them.
 func (e *Experiment) Roles() condition.Roles {
 	r := condition.Roles{
 		Run: e.Ingest.Run, Things: e.Ingest.Things, Occasions: e.Ingest.Occasions, Spellings: condition.Spellings{},

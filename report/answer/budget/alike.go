@@ -49,7 +49,7 @@ func compareParts(a, b unitPart) int {
 // standard deviation alone. For more parts it returns the distance of each part from their median (Brown and Forsythe
 // 1974), so that a single unit is enough to test a value of a condition. It returns nil for a single part.
 func unitDeviations(parts []float64) []float64 {
-	const few = 4 // parts whose distances from their median tell hardly more than one number
+	const few = 4 // up to so few parts, distances from the median carry hardly more information than one number
 	if len(parts) < 2 {
 		return nil
 	}

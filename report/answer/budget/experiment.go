@@ -18,8 +18,8 @@ import (
 
 // This file makes the budgets of an experiment. campaign.read reads the options and the conditions, units.go numbers
 // the units of the observations, and campaign.budgets makes a budget for each condition: its observations are pooled
-// with those of other conditions (poolObservations), their scatter becomes the quantities of type A (addObserved), and
-// the stated uncertainties become the quantities of type B (stated.go).
+// with the observations of other conditions (poolObservations), their scatter becomes the quantities of type A
+// (addObserved), and the stated uncertainties become the quantities of type B (stated.go).
 
 // Options say which budgets of an experiment are wanted.
 type Options struct {

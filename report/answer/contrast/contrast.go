@@ -20,8 +20,8 @@ type Options struct {
 	// A and B select the rows of the sides by values of columns, such as "blades=2,rpm=3000", or by a pattern, such as
 	// "run=/^a/". They may be empty if there are two experiments.
 	A, B string
-	// Unit is the column that names the units, or a pattern between slashes that matches the part of a run's name that
-	// names its unit.
+	// Unit is the column that names the units. It may also be a pattern between slashes: the part of a run's name that it
+	// matches is the name of the unit.
 	Unit     string
 	Outcomes []string // nil means all outcomes
 	Limit    float64  // difference with which the differences found are compared

@@ -17,8 +17,8 @@ import (
 	"doubletake/train/triplets"
 )
 
-// maxGroups is the largest number of groups that addGroupSplits accepts. It judges each group by all others, which
-// takes about a minute for so many groups.
+// maxGroups is the largest number of groups that addGroupSplits accepts. It judges each group by all others; for
+// maxGroups groups this takes about a minute.
 const maxGroups = 100
 
 // addSplits judges the predictions for the test part or, if there is none, the predictions of each group by intervals
@@ -107,7 +107,8 @@ func (g *given) addGroupSplits(ctx context.Context, experiment *report.Experimen
 	return nil
 }
 
-// testing returns a copy of g in which the training pairs of the groups for which isTest returns true are test pairs.
+// testing returns a copy of g in which some training pairs have become test pairs: the pairs of each group for which
+// isTest returns true.
 func (g *given) testing(isTest func(group string) bool) *given {
 	other := *g
 	other.Part = slices.Clone(g.Part)

@@ -73,7 +73,7 @@ func (h heldOut) isKnown() bool { return !math.IsNaN(h.rise) && !math.IsNaN(h.in
 // fewGroups is the number of groups below which the built-in prior is safer.
 const fewGroups = 10
 
-// Learn learns a prior from the calibrations below the folders, each of which is a family. If some models are not
+// Learn learns a prior from the calibrations below the folders. Each folder is a family. If some models are not
 // networks, Learn leaves networks aside, because their errors exceed the errors that they state by other factors. The
 // splits of an experiment leave out the same groups for the most part, so that together they count as one.
 func Learn(ctx context.Context, dirs []string, name string) (*Library, error) {

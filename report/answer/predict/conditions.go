@@ -102,7 +102,8 @@ func (m *Models) allInputs() []int {
 	return places
 }
 
-// missing returns the error of a condition that lacks an input, and what the input is computed from.
+// missing returns the error about a condition that states neither an input nor the sources from which the input is
+// computed.
 func (m *Models) missing(name string) error {
 	remedy := ""
 	if sources := m.derivation().set.Sources(name); len(sources) > 0 {

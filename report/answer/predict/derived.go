@@ -103,8 +103,8 @@ func (m *Models) lacking(source string, has func(name string) bool) error {
 		strings.Join(absent, ", "))
 }
 
-// computeInputs sets the numbers of the inputs t.Inputs of a table that states some of them, and what the others are
-// computed from.
+// computeInputs sets the values of the inputs t.Inputs in each row. The table states some of these inputs, and the
+// sources from which the others are computed.
 func (m *Models) computeInputs(t *Table, cells *pairs.Cells) error {
 	var columns []Outcome
 	for _, input := range m.Card.Inputs {

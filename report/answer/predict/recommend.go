@@ -244,8 +244,8 @@ func inClass(class interval.Class, position string) string {
 	return string(class) + ": " + position
 }
 
-// record says how the intervals of left-out conditions like condition i did, or returns "" if the law of the groups
-// holds there.
+// record returns a text about how well the intervals did at left-out conditions like condition i. It returns "" if
+// left-out groups, rather than left-out conditions, set the width of the interval there.
 func (r *Recommended) record(i int) string {
 	if s := r.Query(i).Scale; s != nil {
 		return s.Record()

@@ -108,7 +108,8 @@ func Default(models *predict.Models) *Candidates {
 	return c
 }
 
-// setting is an input, or several that change together, with the values to combine with those of other settings.
+// setting is an input, or several inputs that change together, with its values. combine combines these values with the
+// values of other settings.
 type setting struct {
 	inputs []int
 	rows   []row
