@@ -94,12 +94,12 @@ type cutSpectrum struct {
 	lines       []Line    // the lines that emerge
 }
 
-// cutLines returns the spectrum of half h without the lines of the shaft's orders up to hz. Around
-// each order it cuts the bins that the floor leaves out, and all bins that the line covers if the
-// line emerges.
+// cutLines returns the spectrum of half h without the lines of the shaft's orders up to hz. Around each order it cuts
+// the bins that the floor leaves out, and all bins that the line covers if the line emerges.
 //
-// A mean of several spectra has a median below its mean. cutLines divides the floor, a median, by
-// that ratio. The median of n bins scatters like the mean of 2n/π bins, which floorWeight includes.
+// The floor is a median. In a mean of several spectra, the median of noise is below its mean, so cutLines divides the
+// floor by the ratio of median to mean. The median of n bins scatters like the mean of 2n/π bins, which floorWeight
+// includes.
 func (m *sound) cutLines(h int, hz float64) *cutSpectrum {
 	p := m.power[h]
 	c := &cutSpectrum{power: slices.Clone(p), floor: make([]float64, len(p)), floorWeight: make([]float64, len(p))}

@@ -13,8 +13,8 @@ import (
 //	A[k1][j2] = Σ_j1 x[j1·n2 + j2]·w_n1^(j1·k1)               columns: n2 transforms of n1 points
 //	X[k1 + n1·k2] = Σ_j2 w_n^(j2·k1)·A[k1][j2]·w_n2^(j2·k2)   rows: n1 transforms of n2 points
 //
-// A block is eight of these small transforms, one in each lane of the vector registers. The lanes of
-// a block of columns are eight neighbouring j2, and of a block of rows eight neighbouring k1. A vector
+// A block is eight of these small transforms, one in each lane of the vector registers. In a
+// block of columns, the lanes have eight neighbouring j2; in a block of rows, eight neighbouring k1. A vector
 // has the eight real parts, then the eight imaginary parts (package kernel).
 //
 // A small transform stays in the first-level cache, and the data pass through the second-level cache
@@ -216,9 +216,9 @@ func (p *lanePlan) transform(small smallPlan, first int, x []float64) []float64 
 	return x
 }
 
-// transformInput is the input of a transform: complex numbers as pairs; or two real sequences, the real
-// and the imaginary part, without their means and under a window. The sequences are float64 or float32;
-// only one of complex, x and x32 is not nil.
+// transformInput is the input of a transform. It is either complex numbers as pairs, or two real sequences, the real
+// and the imaginary part, from which the means are subtracted under a window. The sequences are float64 (x, y) or
+// float32 (x32, y32). Exactly one of complex, x and x32 is not nil.
 type transformInput struct {
 	complex      []float64
 	x, y         []float64
@@ -227,8 +227,9 @@ type transformInput struct {
 	window       *hann
 }
 
-// load fills dst with vectors of a block of columns. Row j1 has the points j1·n2 + j2. load takes groups
-// of consecutive rows, rows in each: the first group starts at row, and each next group jump rows later.
+// load fills dst with vectors of a block of columns. Row j1 has the points j1·n2 + j2. load takes groups of consecutive
+// rows, each with the given number of rows. The first group starts at row, and each further group starts jump rows
+// after the group before.
 func (p *lanePlan) load(dst []float64, s *transformInput, block, row, rows, jump, groups int) {
 	first := p.start(block, p.n2) + row*p.n2
 	if s.complex != nil {

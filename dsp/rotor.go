@@ -112,10 +112,10 @@ func newRotor(r *Run, levels bool) (*rotor, error) {
 	return s, nil
 }
 
-// setSpeed sets the fields of s with the speeds that are known before the sound is analysed: shaftHz,
-// stated and halves, or the range to track in. stated is the speed by the conditions in rev/s, and 0 if
-// there is none. A tachometer takes precedence over Settings.Track, and Settings.Track over the
-// conditions.
+// setSpeed sets the fields of s with the speeds that are known before the sound is analysed: shaftHz, stated and
+// halves, or the range to track in. stated is the speed by the conditions in rev/s, and 0 if there is none. A
+// tachometer takes precedence over Settings.Track, and Settings.Track over the conditions. setSpeed returns an error if
+// none of the three gives a speed, or if amplitude "synchronous" has no tachometer.
 func (s *rotor) setSpeed(stated, rate float64) error {
 	if s.Pulses != nil {
 		halves, err := s.Pulses.HalvesHz(rate, s.Samples)
@@ -298,9 +298,9 @@ func (a *Analyser) speedFinder(lines *lineFinder, half int, s *rotor) *speedFind
 	return f
 }
 
-// speeds fills run.ShaftHz with the speeds to analyse with. It returns the speeds of the halves that
-// were measured, by the tachometer or in the sound, for the flag "speed-shift". They are known even if
-// the settings ask for the nominal speed. Both are 0 if the sound of a half does not show a speed.
+// speeds fills run.ShaftHz with the speeds to analyse with. It returns the speeds of the halves that were measured, by
+// the tachometer or in the sound, for the flag "speed-shift". It measures them even if the settings ask for the nominal
+// speed. It returns 0 for both halves if the sound of one half does not show a speed near the stated one.
 func (a *Analyser) speeds(run *rotorRun, s *rotor) (measured [2]float64, err error) {
 	var found [2]bool
 	for h := range run.ShaftHz {

@@ -25,7 +25,7 @@ type speedFinder struct {
 	harm   int // number of harmonics, the teeth of a comb
 	last   int // highest bin that is read
 
-	sums   []float64    // [bin][channel]: sum of the whitened powers of all bins below; index last+1 is the end
+	sums   []float64    // [bin][channel]: sum of the whitened powers of all bins below, for the bins 0 … last+1
 	parts  []scored     // parts of a grid: the index of the first point, and an upper bound of the scores
 	scores []scored     // points of a grid
 	floors []keptFloors // [harmonic]: floors that polish has computed

@@ -141,11 +141,12 @@ func (o *outlierSet) text(segments int) string {
 // minOutlierValues is the fewest values among which an outlier is looked for.
 const minOutlierValues = 4
 
-// findOutliers looks for at most maxCount outliers in x. It removes the most deviating value, tests it
-// against the remaining values, and repeats, so that two outliers do not hide each other. The test is
-// the externally studentised deviation with n−2 degrees of freedom; its p-value is multiplied by n, the
-// number of values that it could have been. findOutliers returns the set with the smallest p-value,
-// multiplied by maxCount, the number of sets tested. found is false if there are too few values, or the
+// findOutliers looks for at most maxCount outliers in x. It removes the most deviating value, tests it against the
+// remaining values, and repeats, so that two outliers do not hide each other. The values removed up to a test are a
+// set. The test is the externally studentised deviation with n−2 degrees of freedom. Its p-value is multiplied by n,
+// because any of the n values could have been the most deviating one, and by maxCount, the number of sets tested.
+//
+// findOutliers returns the set with the smallest p-value. found is false if there are too few values, or if the
 // remaining values do not scatter.
 func findOutliers(x []float64, maxCount int) (best outlierSet, found bool) {
 	left := lists.Numbers(len(x))
@@ -177,8 +178,8 @@ func findOutliers(x []float64, maxCount int) (best outlierSet, found bool) {
 	return best, found
 }
 
-// mostDeviating considers only the values x[i] with i in indices. It returns the position in indices of
-// the value that is furthest from their mean.
+// mostDeviating returns the position in indices of the value x[i] that is furthest from the mean. The mean is taken
+// over the values x[i] with i in indices.
 func mostDeviating(x []float64, indices []int) int {
 	centre := 0.0
 	for _, i := range indices {

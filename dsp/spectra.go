@@ -113,8 +113,8 @@ func (a *Analyser) powers32() (all [2][][]float32) {
 	return all
 }
 
-// readHalves reads both halves through read, as many channels at a time as together says, and fills
-// a.mean and a.segs. block is the Analyser's buffer for samples of type T.
+// readHalves reads both halves by the function read and fills a.mean and a.segs. It reads the given number of channels
+// together. block is the Analyser's buffer for samples of type T.
 func readHalves[T kernel.Number](ctx context.Context, a *Analyser, block *[][]T,
 	read func(channels []int, start int64, dst [][]T) (int, error), together int, s *Segments,
 ) error {
@@ -229,10 +229,9 @@ func (a *Analyser) finishHalf(h int, s *Segments) error {
 	return nil
 }
 
-// fill reads a block whose first sample is sample start of the source. It leaves the first shared
-// samples of the block as they are, and fills the rest. whole is the interval that the block belongs
-// to, and place the start of the place in error messages. If the data end within the block, fill
-// returns a *fault.Error.
+// fill reads a block that begins at sample start of the source. It leaves the first shared samples of the block as they
+// are, and fills the rest. whole is the interval that the block belongs to, and place is the start of the place in
+// error messages. If the data end within the block, fill returns a *fault.Error. It wraps other errors of read.
 func fill[T kernel.Number](block [][]T, shared int, read func(channels []int, start int64, dst [][]T) (int, error),
 	channels []int, start int64, whole interval, place string,
 ) error {
@@ -257,8 +256,8 @@ func fill[T kernel.Number](block [][]T, shared int, read func(channels []int, st
 	return nil
 }
 
-// blockBytes is the greatest size of a block of several channels. A block has at least two segments
-// all the same.
+// blockBytes is the greatest size of a block of several channels, in bytes. A block may be larger if it has only two
+// segments.
 const blockBytes = 8 << 20
 
 // segmentIndex identifies a segment. All three numbers count from 0, segment from the start of the half.
@@ -324,9 +323,9 @@ type segmentFacts struct {
 	live bool // false: silent, all samples are equal
 }
 
-// addPair adds the powers of a segment and the next one to the channel's sums, and keeps the first bins
-// of their own spectra. second may be empty. index is the index of the first. addPair transforms both
-// segments at once, as the real and the imaginary part of one sequence.
+// addPair adds the powers of a segment and the next one to the channel's sums, and keeps the first bins of their own
+// spectra. second is empty if there is no next segment. index is the index of the first segment. addPair transforms
+// both segments at once, as the real and the imaginary part of one sequence.
 func addPair[T kernel.Number](a *Analyser, first, second []T, facts [2]segmentFacts, index segmentIndex, s *Segments) {
 	w := a.welch
 	seg1 := a.ownSpectrum(index)
@@ -359,8 +358,8 @@ func addPair[T kernel.Number](a *Analyser, first, second []T, facts [2]segmentFa
 	}
 }
 
-// segmentMean returns the mean of a segment and whether its samples differ. If they are all equal,
-// the mean is exact. The mean of an empty segment is 0.
+// segmentMean returns the mean of a segment, and reports by live whether its samples differ. If they are all equal, the
+// mean is exact. The mean of an empty segment is 0.
 func segmentMean[T kernel.Number](x []T) (mean float64, live bool) {
 	if len(x) == 0 {
 		return 0, false
@@ -380,11 +379,11 @@ func segmentMean[T kernel.Number](x []T) (mean float64, live bool) {
 	return kernel.Sum(x) / float64(len(x)), true
 }
 
-// untanglePair fills x and y with the first bins of the power spectra of two real sequences. Z is the
-// transform of n points of the first plus i times the second. Their transforms are
-// X_k = (Z_k + Z̄_(n−k))/2 and Y_k = (Z_k − Z̄_(n−k))/2i. low has the first values of Z as pairs, and high
-// the last ones, up to Z_(n−1). The powers are multiplied by scale, and by scale/2 at 0 Hz and at the
-// Nyquist frequency. y may be empty if only the first spectrum is wanted.
+// untanglePair fills x and y with the first bins of the power spectra of two real sequences. Z is the transform of n
+// points of one complex sequence: the first sequence plus i times the second. The transforms of the two are X_k = (Z_k
+// + Z̄_(n−k))/2 and Y_k = (Z_k − Z̄_(n−k))/2i. low has the first values of Z as pairs, and high the last values, up to
+// Z_(n−1). The powers are multiplied by scale, and by scale/2 at 0 Hz and at the Nyquist frequency. y may be empty if
+// only the first spectrum is wanted.
 func untanglePair(k *kernel.Set, x, y []float32, low, high []float64, scale float64, n int) {
 	if len(y) == 0 {
 		y = x // Untangle then keeps the first spectrum
@@ -443,7 +442,8 @@ func tooLarge(channel int, start int64) error {
 		"samples whose squares are finite", "values too large", "")
 }
 
-// resizeOuter returns x with n elements. It keeps the elements that x has, and its memory if possible.
+// resizeOuter returns x with n elements. It keeps the elements of x up to n, and the memory of x if n elements fit into
+// it.
 func resizeOuter[T any](x []T, n int) []T {
 	if n <= cap(x) {
 		return x[:n]

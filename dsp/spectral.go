@@ -212,7 +212,8 @@ func (c halfSpectra) Spectra(r *Run) (*Segments, error) {
 	return s, nil
 }
 
-// segments cuts the run: for a rotor so that the spectra resolve its harmonics.
+// segments cuts the run into segments. If an outcome needs a rotor, the segments are long enough to resolve its
+// harmonics.
 func (c halfSpectra) segments(r *Run) (*Segments, error) {
 	if !c.needsRotor(r.Settings) {
 		return r.segments(floorMinBins, "")
@@ -281,9 +282,9 @@ func (c halfSpectra) Pairs(ctx context.Context, src Source, r *Run, a *Analyser)
 	return p, nil
 }
 
-// analyseRotor finds the shaft speed of each half and the lines of the rotor, and stores the speeds and
-// the flags in p. If no outcome needs a rotor, it returns nil and no error; it then stores the speeds
-// and flags of the tachometer, if the run has one.
+// analyseRotor finds the shaft speed of each half and the lines of the rotor, and stores the speeds and the flags in p.
+// If no outcome needs a rotor, it returns nil and no error. If such a run has a tachometer, analyseRotor still stores
+// the speeds and the flags of the tachometer in p.
 func (c halfSpectra) analyseRotor(ctx context.Context, src Source, r *Run, a *Analyser, p *Pairs) (*rotorRun, error) {
 	if !c.needsRotor(r.Settings) {
 		if r.Pulses == nil {

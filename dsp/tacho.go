@@ -23,23 +23,23 @@ const tachoBlock = 1 << 14
 type Pulses struct {
 	Times  []float64 // of the edges, ascending, in samples from the start of the interval, with fractions
 	PerRev int       // pulses in one revolution
-	Sharp  int       // number of edges that rise from one sample to the next
+	Sharp  int       // number of sharp edges (sharpSlope)
 }
 
 // Limits of edges, as parts of the range of the tachometer's signal.
 const (
-	edgeDepth  = 0.2 // a pulse must come from so far below the threshold and rise so far above it
-	sharpSlope = 0.9 // an edge that rises by so much from one sample to the next is sharp
+	edgeDepth  = 0.2 // a pulse must rise from this depth below the threshold to this height above it
+	sharpSlope = 0.9 // an edge is sharp if it rises by more than this from one sample to the next
 )
 
-// FindPulses returns the pulses of a tachometer. It interpolates the edges, the crossings of the
-// threshold, between samples. A pulse counts only if the signal was edgeDepth below the threshold before
-// the edge and rises to edgeDepth above it, so that noise on an edge is not a pulse. If the signal crosses
-// the threshold several times on the way, the last crossing counts. A sharp edge (Pulses.Sharp) is only
-// known to lie between two samples; PulseLossDB returns the consequence.
+// FindPulses returns the pulses of a tachometer. It interpolates the edges, which are the crossings of the threshold,
+// between samples. A pulse counts only if the signal was edgeDepth below the threshold before the edge and rises to
+// edgeDepth above it, so that noise on an edge is not a pulse. If the signal crosses the threshold several times on the
+// way, the last crossing counts. A sharp edge (Pulses.Sharp) is only known to lie between two samples; PulseLossDB
+// returns by how much levels are then too low.
 //
-// FindPulses reads the samples twice, block by block. If there are fewer pulses than in two revolutions,
-// it returns a *fault.Error.
+// FindPulses reads the samples twice, block by block. It returns a *fault.Error if the pulses are fewer than the pulses
+// of two revolutions.
 func FindPulses(ctx context.Context, src Source, start, samples int64, t Tachometer) (*Pulses, error) {
 	whole := interval{start, samples}
 	lo, hi, err := t.extremes(ctx, src, whole)

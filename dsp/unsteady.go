@@ -64,10 +64,10 @@ const (
 	ofRepeats = true
 )
 
-// unsteady changes p, which has one row with the mean of each series, as Settings.Outcomes asks for: it
-// appends the rms and the band levels of each series, and removes the means if they are not asked for.
-// With repeats both halves of the run give one value. A run that is too short for the spectra, or a
-// series that does not vary, is a *fault.Error.
+// unsteady changes p, which has one row with the mean of each series, to the outcomes that Settings.Outcomes asks for.
+// It appends the rms and the band levels of each series if they are asked for, and removes the means if they are not.
+// If Settings.Outcomes is empty, it leaves p unchanged. With repeats, the run gives one value, which stands for both
+// halves. unsteady returns a *fault.Error if the run is too short for the spectra, or if a series does not vary.
 func unsteady(r *Run, series []Series, p *Pairs, repeats bool) error {
 	s := r.Settings
 	if len(s.Outcomes) == 0 {
@@ -123,8 +123,8 @@ func unsteady(r *Run, series []Series, p *Pairs, repeats bool) error {
 }
 
 // loadSeries returns a copy of the run with the series as its microphones, and an Analyser with their spectra. It
-// returns an error if a series does not vary or is too short, and with wantBands if the spectra do not resolve the
-// bands.
+// returns an error if a series does not vary or is too short. If wantBands is true, it also returns an error if the
+// spectra do not resolve the bands.
 func loadSeries(r *Run, series []Series, wantBands bool) (*Run, *Analyser, error) {
 	run, err := asMicrophones(r, series)
 	if err != nil {
@@ -168,9 +168,9 @@ func asMicrophones(r *Run, series []Series) (*Run, error) {
 	return &run, nil
 }
 
-// rms appends the standard deviation of a series about its mean as an outcome, for each half or, with
-// repeats, for the whole series. The predicted standard deviation of that number follows from the
-// spectrum: its relative size is half the relative standard deviation of the mean square.
+// rms appends the standard deviation of a series about its mean as an outcome, for each half or, with repeats, for the
+// whole series. The predicted standard deviation of the outcome follows from the spectrum: relative to the outcome, it
+// is half the relative standard deviation of the mean square.
 func (m *sound) rms(x Series, repeats bool) {
 	half := len(x.Values) / 2
 	parts := [2][]float64{x.Values[:half], x.Values[half : 2*half]}

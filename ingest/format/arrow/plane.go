@@ -51,8 +51,8 @@ func (p *plane) read(i int, first int64, dst []float64) (err error) {
 	return nil
 }
 
-// bytes returns the bytes begin to end of the buffer s. They come from held, the decompressed buffer, or from the file
-// if the buffer is not compressed.
+// bytes returns the bytes begin to end of the buffer s. If the buffer is not compressed, it reads them from the file.
+// Otherwise it takes them from held, the decompressed buffer, and raises an error if held is too short.
 func (p *plane) bytes(k part, held []byte, s span, begin, end int64) []byte {
 	if k.codec == noCodec {
 		held = make([]byte, end-begin)
@@ -66,8 +66,8 @@ func (p *plane) bytes(k part, held []byte, s span, begin, end int64) []byte {
 	return held[begin:end]
 }
 
-// hold decompresses batch i of the column, unless it is held or not compressed. It drops the batches of other columns
-// if all together are too large.
+// hold decompresses batch i of the column. It does nothing if the batch is held already or is not compressed. If the
+// decompressed batches of all columns together are too large, hold drops the batches of the other columns.
 func (p *plane) hold(i int) {
 	k := p.c.parts[i]
 	if k.codec == noCodec || p.batch == i+1 {

@@ -102,9 +102,9 @@ func (h *recording) name(path string) string {
 // maxCellDepth is the deepest nesting of cell arrays whose cells get names.
 const maxCellDepth = 16
 
-// nameCells sets the names of the objects to which the cells of a cell array refer, and of the cells in these. It does
-// nothing if the dataset is not a cell array. name is the name of the dataset, and depth the number of cell arrays
-// around it.
+// nameCells sets the names of the objects to which the cells of a cell array refer. A cell may be a cell array itself;
+// nameCells then names its cells, too. It does nothing if the dataset is not a cell array, or is deeper than
+// maxCellDepth. name is the name of the dataset, and depth the number of cell arrays around it.
 func (h *recording) nameCells(dataset *Dataset, name string, depth int) error {
 	if dataset.Text("MATLAB_class") != "cell" || dataset.Type.Class != Reference || depth > maxCellDepth {
 		return nil

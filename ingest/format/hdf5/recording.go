@@ -60,8 +60,8 @@ func openRecording(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
 	return recording.r, nil
 }
 
-// newRecording returns a recording that knows the writer of the file, and the lengths of the datasets that contain the
-// time.
+// newRecording returns a recording without channels. It finds out which program wrote the file, and how long the
+// datasets that contain the time are.
 func newRecording(file *File, options ingest.ArrayOptions) *recording {
 	top := file.groups[0]
 	h := &recording{
@@ -312,11 +312,12 @@ func (h *recording) channels(
 	return h.r.Add(a)
 }
 
-// array returns the description of the array in a dataset, or in a field of the dataset at datasetPath, without its
-// samples, and the names of its axes.
+// array returns the description of an array, without its samples, and the names of its axes. The array is a dataset, or
+// a field of the dataset at datasetPath.
 //
-// MATLAB writes its axes in reverse order: its first axis runs fastest, and in a file the last one does. So the
-// channels of an array in MATLAB's order, counted with the first axis running fastest, are the channels of the dataset.
+// MATLAB writes its axes in reverse order: the first axis runs fastest in MATLAB, and the last axis runs fastest in a
+// file. So array reverses the axes of MATLAB files. Counted with the first axis running fastest, the channels of the
+// array are then the channels of the dataset.
 func (h *recording) array(dataset *Dataset, name, datasetPath string) (a arrays.Array, axes []string) {
 	a = arrays.Array{Name: name, Dims: dataset.Dims, ColumnMajor: h.matlab}
 	a.Group = datasetPath[:strings.LastIndexByte(datasetPath, '/')]

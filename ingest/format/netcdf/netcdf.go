@@ -137,8 +137,9 @@ func open(src ingest.Source, options ingest.Options) (ingest.Reader, error) {
 	return reader, nil
 }
 
-// layRecords sets the number of records and the bytes of one, and with them the lengths of the record variables. If the
-// file has fewer records than the header states, it adds a warning or returns an error, depending on the options.
+// layRecords sets the number of records and the number of bytes of a record. From the number of records it sets the
+// lengths of the record variables. If the file has fewer records than the header states, layRecords adds a warning or
+// returns an error, depending on the options.
 func (f *file) layRecords(reader *arrays.Reader, options ingest.Options) error {
 	var variables []*variable
 	for _, variable := range f.variables {

@@ -7,12 +7,14 @@ import (
 	"strings"
 )
 
-// scaling reads the NI_Scale properties of the first of the levels that has some: the channel, its group, the file. It
-// sets the chain of polynomials, and for DAQmx data the scaler whose values are the input.
+// scaling reads the NI_Scale properties of the channel. They are the properties of the first of the levels that has
+// some; the levels are the channel, its group and the file. scaling sets the chain of polynomials, and for DAQmx data
+// the scaler whose values are the input. If there are no scales, or if the file states that the values are already
+// scaled, the chain stays empty.
 //
-// Scales are numbered from 0. The input of a scale is the output of another scale, or the raw values if the property
-// Input_Source is missing or 0xFFFFFFFF, or, for DAQmx data, the values of the scaler with that number. The output of
-// the scale with the highest number is the result.
+// Scales are numbered from 0. A scale takes its input from the property Input_Source: the number of another scale,
+// whose output is the input, or for DAQmx data the number of a scaler. If the property is missing or 0xFFFFFFFF, the
+// input is the raw values. The output of the scale with the highest number is the result.
 func (c *channel) scaling(levels ...*props) error {
 	p := scaleProperties(levels)
 	scalers := c.scalers()

@@ -190,8 +190,8 @@ func (c *channel) array(i int) arrays.Array {
 	return a
 }
 
-// startWarning returns a warning if the channel begins a sample or more before or after another channel, which states
-// when it begins, too. rateHz is the rate of the channel.
+// startWarning returns a warning if the channel begins a sample or more before or after the channel other, and nil
+// otherwise. begin is the time at which the channel begins, and rateHz its rate. other must state when it begins, too.
 func (c *channel) startWarning(begin time.Time, other *channel, rateHz float64) []ingest.Warning {
 	otherBegin, _ := other.start()
 
