@@ -53,8 +53,9 @@ func (r *runner) pass(job *Job) {
 	job.passing = nil
 }
 
-// take returns the value that was passed to a task, and nil if there is none or if a file or input that both tasks
-// read has changed since. made has the digests of the task's inputs, as in Job.made.
+// take removes and returns the value that was passed to a task. It returns nil if there is none, or if a file or input
+// that both tasks read has changed since; it then frees the value. made has the digests of the task's inputs, as in
+// Job.made.
 func (r *runner) take(task *Task, made map[string]string) Freer {
 	r.mu.Lock()
 	defer r.mu.Unlock()

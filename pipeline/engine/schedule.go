@@ -105,8 +105,8 @@ func (r *runner) runReady(ctx context.Context) {
 	}
 }
 
-// runChain has a task made, and then further ready tasks one after the other, because the stack of a new goroutine
-// would take time to grow.
+// runChain makes a task, which is in hand already, and then further ready tasks one after the other. It does not start
+// a goroutine for each, because the stack of a new goroutine would take time to grow.
 func (r *runner) runChain(ctx context.Context, task *Task) {
 	for task != nil {
 		began := time.Now()
@@ -125,8 +125,8 @@ func (r *runner) runChain(ctx context.Context, task *Task) {
 	}
 }
 
-// next takes the first ready task in hand. It returns nil if there is none, or if no further task may begin. The mutex
-// must be held.
+// next takes the first ready task in hand. It returns nil if there is none, if the executor has as many tasks in hand
+// as its limit allows, or if the run stops. The mutex must be held.
 func (r *runner) next() *Task {
 	limit := r.executor.Limit()
 	isFull := limit > 0 && r.busy >= limit
@@ -244,9 +244,10 @@ func (r *runner) alone(key string) (waited bool, release func()) {
 }
 
 // follows reports whether the task with the ID next is made after t in this process, so that t may pass a value to it.
-// The task must wait for t alone, and it must be almost certain that its result is not in the store: it was never made,
-// or its settings or its version changed, or the run is forced. The queue prefers such tasks, so that there are never
-// more passed values than tasks in hand.
+// The next task must wait for t alone. Its result must almost certainly be missing in the store: the task was never
+// made, its settings or its version changed, or the run is forced. follows returns false if another process makes the
+// tasks, or if the run stops. The queue prefers such tasks, so that there are never more passed values than tasks in
+// hand.
 func (r *runner) follows(t *Task, next string) bool {
 	if _, here := r.executor.(Local); !here {
 		return false

@@ -378,7 +378,7 @@ func trustMetrics(k MetricKey, prediction string, outcomes []score.OutcomeTrust)
 	return list
 }
 
-// known returns a value, with NaN as its numbers if it is undefined.
+// known returns v, or a value whose mean and deviation are NaN if v is undefined.
 func known(v score.Value) score.Value {
 	if !v.Defined() {
 		return score.Value{Mean: math.NaN(), Std: math.NaN()}

@@ -93,8 +93,8 @@ func (w *Watcher) show(values map[string]any, r *run, now time.Time) {
 	}
 }
 
-// reportIsOld reports whether the run has yet to make its report of all experiments, so that the report is an earlier
-// run's.
+// reportIsOld reports whether the run has not made its report of all experiments yet. A report that exists is then an
+// earlier run's.
 func (r *run) reportIsOld() bool {
 	for _, task := range r.tasks {
 		if task.Stage == "report" && task.Experiment == "" && task.state != "done" {
