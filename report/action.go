@@ -61,6 +61,8 @@ func undecidedAction(evidence score.Evidence, outcomes, rmse string) string {
 	switch {
 	case evidence.WidthOverSpread > score.MostSpread:
 		return "Train on runs there before you predict " + outcomes + "."
+	case isBoundReached(evidence) && evidence.MissesAt68() && outlook.Units == 0:
+		return fmt.Sprintf("Use only the %s interval of %s; %s.", levelText(evidence.Level), outcomes, unchanged)
 	case isBoundReached(evidence) && evidence.MissesAt68():
 		return fmt.Sprintf("Use only the %s interval of %s: %s.", levelText(evidence.Level), outcomes,
 			outlookWords(outlook, more))
@@ -72,10 +74,13 @@ func undecidedAction(evidence score.Evidence, outcomes, rmse string) string {
 	return fmt.Sprintf("Rely on the error of %s%s, not on the interval: %s.", outcomes, rmse, outlookWords(outlook, more))
 }
 
+// unchanged says that more runs would not decide the grade.
+const unchanged = "more runs like these do not change that"
+
 // outlookWords says which outcomes are possible with more runs: the outcome if these are like the measured runs, and
 // the outcome if they are as good or as bad as they can be. more is the number of further runs that decide.
 func outlookWords(outlook score.Outlook, more int) string {
-	text := "more runs like these do not change that"
+	text := unchanged
 	if outlook.Units > 0 {
 		text = fmt.Sprintf("with %s like these it %s", numbered(more, "more run", "more runs"), wouldWords(outlook.Like))
 	}

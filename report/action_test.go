@@ -20,8 +20,9 @@ func TestUndecidedAction(t *testing.T) {
 			"23 runs in all, if all new values are inside.": {
 			Level: 0.95, Units: 15, Inside: 0.85, Inside68: 0.36, Effective: 120,
 		},
-		"Use only the 95\u00a0% interval of y: more runs like these do not change that; it can hold from 18 runs in all, " +
-			"if all new values are inside.": {Level: 0.95, Units: 15, Inside: 0.96, Inside68: 0.46, Effective: 200},
+		"Use only the 95\u00a0% interval of y; more runs like these do not change that.": {
+			Level: 0.95, Units: 15, Inside: 0.96, Inside68: 0.46, Effective: 200,
+		},
 		"Train on runs there before you predict y.": {
 			Level: 0.95, Units: 15, Inside: 1, Inside68: 0.9, Effective: 200, WidthOverSpread: 3.1,
 		},

@@ -70,7 +70,7 @@ func TestComparison(t *testing.T) {
 	assert.Contains(t, md, "| interpolation in b |")
 	assert.Contains(t, md,
 		"\n- The network's two answers violate 2 identities, most δ = 0 on b=1 test, 2.4 times the limit: read C. "+
-			"metrics.json lists all of them.\n")
+			"metrics.json lists all.\n")
 
 	// A split whose methods were ranked has that table too, the best first.
 	e.Splits[0].Ranking = []Ranked{

@@ -179,7 +179,7 @@ func headsExplained(experiments []Experiment) string {
 		bounds = "bound: share at the noise floor; without: error without these; "
 	}
 
-	return "error: RMS; ±: half width of intervals; in: share of held-out values inside; " + bounds +
+	return "error: RMS; ±: half width; in: share of held-out values inside; " + bounds +
 		"mean, linear: error of the training mean, of least squares. " + phrase("grades-explained", nil)
 }
 

@@ -47,10 +47,9 @@ func ExampleTerminal() {
 	// All but R² and ratios are in standardised units (the data's own where standardise is false), means
 	// over outcomes. ± is the sample standard deviation over the seeds. The difference is (test −
 	// train)/train of the means.
-	// E|cov| is the mean size of the covariance of the model's two answers as the paper estimates it. That
-	// estimate tends to C + μδ: C is the covariance proper; δ is the mean shift of the second answer
-	// against the first, zero for a model that is calibrated on pairs; μδ depends on where the outcome's
-	// zero lies and is not a covariance.
+	// E|cov| is the mean size of the covariance of the model's two answers as the paper estimates it. It
+	// tends to C + μδ: C is the covariance proper; δ is the mean shift of the second answer, and μδ
+	// depends on where the outcome's zero lies.
 	// e is the measured error: the product of a pair's two residuals, (y1 − μ)(y2 − μ), which on pairs the
 	// model was not trained on averages to the squared error of μ. Σe/ΣC is 1 when the covariance is
 	// calibrated, above 1 when the model is overconfident. SE is the standard error over runs, clustered,

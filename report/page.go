@@ -294,8 +294,8 @@ func (d *Detail) selectionWords() string {
 		return ""
 	}
 
-	return fmt.Sprintf("For display an even selection was made: %d of %d triplets, %d of %d conditions. "+
-		"Tables, metrics and calibration use all of them.", len(d.Cond), d.AllRows, d.conditionCount(), d.AllConditions)
+	return fmt.Sprintf("Figures show an even selection: %d of %d triplets, %d of %d conditions. "+
+		"All else uses all.", len(d.Cond), d.AllRows, d.conditionCount(), d.AllConditions)
 }
 
 // pageSplits is the largest number of splits of which a page has figures.

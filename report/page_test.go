@@ -44,7 +44,7 @@ func TestPageBounds(t *testing.T) {
 	t.Logf("%d of 78000 conditions: %d bytes", shown, len(page))
 
 	assert.LessOrEqual(t, len(page), limit, "the page of a large campaign has %d bytes, more than %d", len(page), limit)
-	assert.Contains(t, string(page), fmt.Sprintf("an even selection was made: %d of 78000 triplets", shown))
+	assert.Contains(t, string(page), fmt.Sprintf("an even selection: %d of 78000 triplets", shown))
 	assert.Contains(t, string(page), "of 78000 conditions, evenly selected")
 }
 
@@ -217,7 +217,7 @@ func TestDirectivityOfEveryPlace(t *testing.T) {
 	}
 
 	assert.Equal(t, directivityPlaces, n, "figures of a hundred speeds")
-	assert.Contains(t, string(Page([]*Detail{d})), "at each of 60 places (an even selection of 100)")
+	assert.Contains(t, string(Page([]*Detail{d})), "of 60 of 100 places")
 }
 
 // TestPagePrintable: no name brings a control character or a direction override

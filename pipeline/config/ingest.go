@@ -9,15 +9,23 @@ import (
 	"doubletake/ingest/setting"
 )
 
-// Ingest and its sections are settings of rooms that know no configuration.
+// The section ingest and its parts are settings of a room that knows no configuration.
 type (
-	Ingest      = setting.Campaign
-	Log         = setting.Log
-	Table       = setting.Table
-	Simulate    = setting.Simulate
-	Sidecar     = setting.Sidecar
+	// Ingest is the section ingest.
+	Ingest = setting.Campaign
+	// Log is its part log.
+	Log = setting.Log
+	// Table is its part table.
+	Table = setting.Table
+	// Simulate is its part simulate.
+	Simulate = setting.Simulate
+	// Sidecar is its part sidecar.
+	Sidecar = setting.Sidecar
+	// Microphones is its part microphones.
 	Microphones = setting.Microphones
+	// NamedNumber is a number with its key.
 	NamedNumber = setting.NamedNumber
+	// NamedString is a text with its key.
 	NamedString = setting.NamedString
 )
 

@@ -10,10 +10,13 @@ import (
 	"doubletake/pipeline/stages/plan"
 )
 
-// Skipped and the other results of reading a file have their types in the room that judges them.
+// The results of reading a file have their types in the room that judges them.
 type (
-	Skipped    = recording.Skipped
-	RunResult  = recording.Run
+	// Skipped is a recording that was left out, with the reason.
+	Skipped = recording.Skipped
+	// RunResult is what was read of a run.
+	RunResult = recording.Run
+	// FileResult is what was read of a file.
 	FileResult = recording.File
 )
 
