@@ -75,7 +75,7 @@ func undecidedAction(evidence score.Evidence, outcomes, rmse string) string {
 }
 
 // unchanged says that more runs would not decide the grade.
-const unchanged = "more runs like these do not change that"
+const unchanged = "more runs like these do not help"
 
 // outlookWords says which outcomes are possible with more runs: the outcome if these are like the measured runs, and
 // the outcome if they are as good or as bad as they can be. more is the number of further runs that decide.

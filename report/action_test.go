@@ -20,7 +20,7 @@ func TestUndecidedAction(t *testing.T) {
 			"23 runs in all, if all new values are inside.": {
 			Level: 0.95, Units: 15, Inside: 0.85, Inside68: 0.36, Effective: 120,
 		},
-		"Use only the 95\u00a0% interval of y; more runs like these do not change that.": {
+		"Use only the 95\u00a0% interval of y; more runs like these do not help.": {
 			Level: 0.95, Units: 15, Inside: 0.96, Inside68: 0.46, Effective: 200,
 		},
 		"Train on runs there before you predict y.": {

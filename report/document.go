@@ -179,8 +179,8 @@ func headsExplained(experiments []Experiment) string {
 		bounds = "bound: share at the noise floor; without: error without these; "
 	}
 
-	return "error: RMS; ±: half width; in: share of held-out values inside; " + bounds +
-		"mean, linear: error of the training mean, of least squares. " + phrase("grades-explained", nil)
+	return "error: RMS; ±: half width; in: held-out values inside; " + bounds +
+		"mean, linear: error of training mean, least squares. " + phrase("grades-explained", nil)
 }
 
 // worstSplits returns the splits that a summary shows: up to mostVerdicts splits with the worst grades. They stay in
