@@ -176,10 +176,10 @@ func headsExplained(experiments []Experiment) string {
 
 	bounds := ""
 	if slices.ContainsFunc(rows, func(row result) bool { return row.held.Bounds > 0 }) {
-		bounds = "bound: share at the noise floor; without: error without these; "
+		bounds = "bound: share at noise floor; without: error without these; "
 	}
 
-	return "error: RMS; ±: half width; in: held-out values inside; " + bounds +
+	return "error: RMS; ±: half width; in: values inside; " + bounds +
 		"mean, linear: error of training mean, least squares. " + phrase("grades-explained", nil)
 }
 
