@@ -326,6 +326,9 @@ func TestUpdateOutput(t *testing.T) {
 // goCommand matches a command of the Go tools with its variables, such as a benchmark.
 var goCommand = regexp.MustCompile(`^((?:[A-Z_]+=\S+ )*)go (test|run) (?P<words>.*)$`)
 
+// firstSplit is a split of the simulated airfoil. init calls the experiment like the folder.
+const firstSplit = `FOLDER/runs/FOLDER/splits/"$(ls FOLDER/runs/FOLDER/splits | head -1)"`
+
 // substitute returns a shorter command that is run instead of one that takes long or needs the reader's own files. It
 // returns any other command as it is.
 func substitute(t *testing.T, command string) string {
@@ -343,8 +346,10 @@ func substitute(t *testing.T, command string) string {
 		return `bin/pipeline simulate airfoil FOLDER --duration-s 1 && ` + command +
 			` && sed -i -e '/^ *optimizer:/d' -e 's/seeds: 5/seeds: 1\n      optimizer: {epochs: 3}` +
 			`\n      estimate: {samples: 20}/' FOLDER/pipeline.yaml`
-	case "bin/pipeline suggest FOLDER/runs/EXPERIMENT": // init calls the experiment like the folder
-		return "bin/pipeline suggest FOLDER/runs/FOLDER"
+	case "bin/pipeline suggest FOLDER/runs/EXPERIMENT/splits/SPLIT":
+		return "bin/pipeline suggest " + firstSplit
+	case "bin/pipeline predict FOLDER/runs/EXPERIMENT/splits/SPLIT --at rpm=4000":
+		return "bin/pipeline predict " + firstSplit + " --at alpha_deg=4,u_inf_m_s=9"
 	}
 
 	match := goCommand.FindStringSubmatch(command)
