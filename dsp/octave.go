@@ -66,7 +66,7 @@ func nominalHz(perOctave, x int) float64 {
 }
 
 // unresolved returns nil if a spectrum resolves the band: the band is minBins (1 or 2) bins wide or more, and lies
-// between half a bin above 0 Hz and half a bin below the last bin. Otherwise it returns a *fault.Error at place whose
+// between half a bin above 0 Hz and half a bin above the last bin. Otherwise it returns a *fault.Error at place whose
 // hint begins with remedy. The spectrum has that many bins, binHz apart from 0 Hz on. place may be empty.
 func unresolved(b Band, binHz float64, bins, minBins int, place, remedy string) error {
 	isWide := b.Hi-b.Lo >= float64(minBins)*binHz
@@ -95,7 +95,7 @@ func ThirdOctave(k int) Band { return FractionalOctave(3, k-30) }
 
 // ThirdOctaves returns the one-third-octave bands from 10 Hz on that a spectrum
 // of that many bins, binHz apart from 0 Hz on, resolves: at least two bins wide,
-// above half a bin, below half a bin under the last one.
+// from half a bin above 0 Hz to half a bin above the last bin.
 func ThirdOctaves(binHz float64, bins int) []Band {
 	var bands []Band
 	for k := 10; k <= 60; k++ {

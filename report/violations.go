@@ -21,12 +21,13 @@ type Violation struct {
 func (v Violation) String() string { return phrase("violation", v) }
 
 // severity returns the value of the flag over its limit. If the flag has no limit, its value is a ratio that should be
-// 1, and severity returns the ratio or its inverse, whichever is larger. A larger severity is more serious.
+// 1, and severity returns the ratio or its inverse, whichever is larger: +Inf for a ratio of 0. A larger severity is
+// more serious.
 func (v Violation) severity() float64 {
 	switch {
 	case v.Limit > 0:
 		return v.Value / v.Limit
-	case v.Value > 0 && v.Value < 1: // a ratio below 1 is as far off as its inverse
+	case v.Value >= 0 && v.Value < 1: // a ratio below 1 is as far off as its inverse
 		return 1 / v.Value
 	}
 

@@ -212,9 +212,54 @@ func TestDerived(t *testing.T) {
 	near(t, "value", r.Value, 0.51, 1e-12)
 	near(t, "u", r.U, math.Sqrt(a+0.001*0.001+lift*lift*(0.005*0.005+0.005*0.005)), 1e-9)
 
+	// A derived condition has no outcomes, so that an uncertainty of it cannot be stated.
+	unknown := *stated
+	unknown.Uncertainty = []Uncertainty{{Name: "q_pa", U: 1, DoF: exact, Law: "normal"}}
+	_, err = Of(p, &unknown, Options{Outcomes: []string{"cl"}})
+	assert.ErrorContains(t, err, `found "q_pa"`)
+
 	all, err := Of(p, stated, Options{Outcomes: []string{"lift_n"}})
 	require.NoError(t, err)
 	require.Len(t, all, 2)
 	require.Len(t, all[0].Unseen, 1)
 	assert.Contains(t, all[0].Unseen[0], "how lift_n changes with")
+}
+
+// A stated uncertainty of a reference of 1 % is 1 % of a coefficient that is divided by it once, and 2 % if it is also
+// the lever arm of a moment, as dsp/balance computes it. An outcome that only begins like a coefficient has no part in
+// it.
+func TestReferencesOfCoefficients(t *testing.T) {
+	for name, c := range map[string]struct {
+		outcome, reference string
+		want               float64 // relative standard uncertainty
+	}{
+		"lift, chord":           {"cl", "chord_m", 0.01},
+		"lift, span":            {"cl", "span_m", 0.01},
+		"pitching, chord":       {"cm", "chord_m", 0.02},
+		"pitching, span":        {"cm", "span_m", 0.01},
+		"rolling, span":         {"cl_roll", "span_m", 0.02},
+		"yawing, span":          {"cn", "span_m", 0.02},
+		"yawing, chord":         {"cn", "chord_m", 0.01},
+		"no coefficient: chord": {"cost", "chord_m", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := campaignOf([]table.Column{
+				{Name: "run", Strings: []string{"a + b"}},
+				{Name: "alpha_deg", Floats: []float64{4}},
+				{Name: c.outcome + "_1", Floats: []float64{0.5}},
+				{Name: c.outcome + "_2", Floats: []float64{0.5}},
+			}, kv.Pair{Key: "pairs", Value: "repeat-run"})
+			stated := &Stated{
+				Experiment: "e", References: map[string]float64{"chord_m": 0.2, "span_m": 1.5},
+				Uncertainty: []Uncertainty{{Name: c.reference, U: 0.01, Percent: true, DoF: math.Inf(1), Law: "normal"}},
+			}
+
+			list, err := Of(p, stated, Options{})
+			require.NoError(t, err)
+
+			r, err := list[0].Evaluate(0.95, 0)
+			require.NoError(t, err)
+			near(t, "relative u", r.U/r.Value, c.want, 1e-9)
+		})
+	}
 }

@@ -180,8 +180,10 @@ func (c *campaign) statedQuantities(row int) (map[string]Quantity, error) {
 		name := uncertainty.Name
 		v, known := base[name]
 		if c.stated.isDerived(name) {
-			known = c.Column(name+"_1") != nil
-			v = c.mean(name, c.condition[row])
+			known = c.Column(name+"_1") != nil // otherwise the expression defines a condition
+			if known {
+				v = c.mean(name, c.condition[row])
+			}
 		}
 
 		if !known {
@@ -237,16 +239,22 @@ func (b *Budget) addDerived(c *campaign, outcome string, row int, statements map
 }
 
 // references has the quantities that the coefficients of a balance are divided by. The format gives the factor by which
-// the coefficient changes: the first argument is the value that was used, the second the quantity.
+// a coefficient changes: the first argument is the value that was used, the second the quantity. For a chord of 0.2 m
+// the factor is 0.2/"chord_m".
 var references = map[string]string{
 	"chord_m": "%s/%s", "span_m": "%s/%s", "density_kg_m3": "%s/%s", "pressure_pa": "%s/%s", "u_inf_m_s": "(%s/%s)^2",
 	"temperature_c": "(273.15 + %[2]s)/(273.15 + %[1]s)",
 }
 
+// leverArms has the coefficients of a balance with the reference by which the moment is divided once more than a force,
+// or "" for a force.
+var leverArms = map[string]string{"cl": "", "cd": "", "cm": "chord_m", "cl_roll": "span_m", "cn": "span_m"}
+
 // addReferences adds the references of a balance's coefficient whose uncertainties are stated, and returns the factors
 // that follow the coefficient in the model. It returns "" for other outcomes.
 func (b *Budget) addReferences(c *campaign, outcome string, statements map[string]Quantity) (factors string) {
-	isCoefficient := c.stated.References["chord_m"] > 0 && strings.HasPrefix(outcome, "c") && !units.IsLevel(b.Unit)
+	arm, isOfBalance := leverArms[outcome]
+	isCoefficient := isOfBalance && c.stated.References["chord_m"] > 0
 	for _, name := range slices.Sorted(maps.Keys(statements)) {
 		quantity := statements[name]
 		form := references[name]
@@ -259,7 +267,7 @@ func (b *Budget) addReferences(c *campaign, outcome string, statements map[strin
 			continue
 		}
 
-		if name == "chord_m" && outcome == "cm" { // a moment is divided by the chord twice
+		if name == arm {
 			form = "(%s/%s)^2"
 		}
 
