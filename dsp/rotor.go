@@ -185,7 +185,7 @@ func (s *rotor) checkNyquist(shaft float64) error {
 		m++
 	}
 
-	hint := fmt.Sprintf("record at more than %.0f Hz", 2*float64(s.harmonics)*bpf)
+	hint := fmt.Sprintf("record at more than %.0f Hz for all %d", 2*float64(s.harmonics)*bpf, s.harmonics)
 	if m > 1 {
 		hint = fmt.Sprintf("set harmonics to %d or less, or %s", m-1, hint)
 	} else {

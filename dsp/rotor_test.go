@@ -293,7 +293,7 @@ func TestErrors(t *testing.T) {
 		{
 			"Nyquist", func(r *Run) { r.Settings.Harmonics = 20 },
 			"harmonic 16 of the blade passing frequency: expected less than the Nyquist frequency 3200 Hz, found 3200 Hz (2 " +
-				"blades at 100 rev/s) (set harmonics to 15 or less, or record at more than 8000 Hz)",
+				"blades at 100 rev/s) (set harmonics to 15 or less, or record at more than 8000 Hz for all 20)",
 		},
 		{"end", func(r *Run) { r.Samples = 14400 }, "sample 12800: expected 14400 samples from 0 on, found the " +
 			"end of the data"},

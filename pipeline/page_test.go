@@ -270,6 +270,7 @@ func (d directivity) assertMeasured(t *testing.T, row int, drawn float64) {
 
 // Recordings with a name alone go to the report: spectra and levels, no model, and a page without
 // anything to choose. An empty cell of their only condition is an error with its place (issue "Who is who").
+// cmd/app has it as case only-names.
 func TestNoNumericCondition(t *testing.T) {
 	lift := "time,lift\n"
 	for i := range 400 {

@@ -19,6 +19,7 @@ import (
 
 // A setting of 0 counts as 0, and not as a setting that was left out. Expected: the same
 // outcomes as with a number near 0, and other outcomes than with another number, such as the default.
+// cmd/app has it as case zero-is-a-value.
 func TestZeroIsAValue(t *testing.T) {
 	dir := t.TempDir()
 

@@ -59,7 +59,7 @@ func TestFind(t *testing.T) {
 		{[]string{"**/angle*.txt"}, []string{"angle7.txt", "S1/**"}, "[S2/angle5.txt]", nil},
 		{[]string{"**"}, []string{"S?/**", "B/**"}, "[conditions.csv]", nil},
 		{[]string{"./S4/../S4/force.txt"}, nil, "[S4/force.txt]", nil},
-		// A name with brackets is that file, not those that it matches as a glob.
+		// A name with brackets is that file, not those that it matches as a glob. cmd/app has it as case brackets.
 		{[]string{"B/*.csv"}, []string{"take [x].csv"}, "[B/take x.csv B/take1.csv]", nil},
 		{[]string{"B/*.csv"}, []string{"B/take [x].csv"}, "[B/take x.csv B/take1.csv]", nil},
 		{[]string{"B/take [x].csv"}, nil, "[B/take [x].csv]", nil},

@@ -246,6 +246,7 @@ func TestAcross(t *testing.T) {
 
 // A column called run names the runs and is not an input. A column of names that look like numbers is
 // not an input either.
+// cmd/app has it as case run-column.
 func TestRunColumn(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"run,x,y_1,y_2\nq1,1,2,3\n", "run [x] []"},

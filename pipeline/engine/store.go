@@ -28,7 +28,7 @@ func (e *WorkdirError) Error() string {
 		remedy = "a file is in the place of a folder, or a folder in that of a file: move it away, or name another workdir"
 	}
 
-	return fmt.Sprintf("use workdir %s: %v (%s)", e.Dir, e.Err, remedy)
+	return fmt.Sprintf("cannot use the work directory %s: %v (%s)", e.Dir, e.Err, remedy)
 }
 
 func (e *WorkdirError) Unwrap() error { return e.Err }

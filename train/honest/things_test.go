@@ -372,6 +372,7 @@ func TestKnownThing(t *testing.T) {
 
 // Wings differ by 0.3, but only one was measured. Expected: the half width for a new wing is at least
 // 0.3.
+// cmd/app has it as case one-wing.
 func TestOneThing(t *testing.T) {
 	m, _ := wings(3, 1, 0.3).calibrate(t, true)
 	assert.GreaterOrEqual(t, m.Record.After.Width/2, 0.3)

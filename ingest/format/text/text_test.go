@@ -137,6 +137,7 @@ func rows(n int, format string) string {
 
 // TestHeaderShapes reads headers as instruments and people write them. The expected names,
 // units and rates are what a person reads in them.
+// cmd/app has it as case title-above-header.
 func TestHeaderShapes(t *testing.T) {
 	const xy, xyz = "%[1]g,1#\n", "%[1]g,1#,2#\n"
 	for _, c := range []struct {

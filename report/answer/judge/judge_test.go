@@ -328,6 +328,7 @@ func TestByHand(t *testing.T) {
 
 // One interval in several units has one answer, and bounds may be infinite: shares inside and half
 // widths by hand.
+// cmd/app has it as case judge-units.
 func TestUnitsAndBounds(t *testing.T) {
 	dir := t.TempDir()
 	o := judge.Options{Against: measured(t, dir, "x [deg],y_1 [N],y_2 [N]\n-0,1,2\n90,4,6\n"), Level: 0.9}

@@ -57,7 +57,7 @@ func ReadCosts(names []string, cost, budget string) (Costs, float64, error) {
 	case err != nil:
 		return Costs{}, 0, fmt.Errorf("--cost: %w", err)
 	case terms == nil:
-		return Costs{}, 0, fmt.Errorf("state what changes and measurements cost with --cost, such as "+
+		return Costs{}, 0, fmt.Errorf("--budget needs --cost: state what changes and measurements cost, such as "+
 			"--cost %s=60min,repeat=2min", names[0])
 	case budget == "":
 		return Costs{}, 0, errors.New("state what a session may cost with --budget, such as --budget 4h")

@@ -294,7 +294,10 @@ func TestReadCosts(t *testing.T) {
 		{"rpm=1min", "0min", "--budget: expected a budget above zero"},
 		{"rpm=1min", "x", "--budget: expected a number, or a time"},
 		{"rpm=1min", "", "state what a session may cost with --budget, such as --budget 4h"},
-		{"", "4h", "with --cost, such as --cost blades=60min,repeat=2min"},
+		{
+			"", "4h", "--budget needs --cost: state what changes and measurements cost, such as " +
+				"--cost blades=60min,repeat=2min",
+		},
 	} {
 		_, _, err := ReadCosts(names, c[0], c[1])
 		if c[2] == "" {
