@@ -178,7 +178,8 @@ func buildFor(platform string) ([]byte, error) {
 
 	file := filepath.Join(dir, "pipeline")
 	system, machine, _ := strings.Cut(platform, "/")
-	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", file, "doubletake/cmd/pipeline")
+	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", file,
+		"doubletake/cmd/pipeline")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+system, "GOARCH="+machine)
 	messages, err := build.CombinedOutput()
 	if err != nil {
