@@ -16,10 +16,10 @@ import (
 // lower bound of 95 % of two values, beta.ppf(.05, 1.9, 1.1), is 19 %.
 func TestPooled(t *testing.T) {
 	e := Experiment{Name: "x"}
-	for i, at := range [][4]float64{{0.6, 0.8, 0.9, 1}, {0.8, 1, 1, 1}, {0.8, 1, 1, 1}} {
+	for i, shares := range [][4]float64{{0.6, 0.8, 0.9, 1}, {0.8, 1, 1, 1}, {0.8, 1, 1, 1}} {
 		h := calibratedBy(holding("y", "N", 1, 3, 0.5))
 		h.Calibration = &interval.Calibration{Condition: "blades", K: 3, Level: 0.95, Scale: &scale.Scale{}}
-		h.Record.At = at
+		h.Record.At = shares
 		e.Splits = append(e.Splits, Split{Name: "s", HeldOut: "blades = " + string(rune('2'+min(i, 1))), Honest: h})
 	}
 

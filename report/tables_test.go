@@ -16,12 +16,12 @@ import (
 // elsewhere. Written by hand.
 func TestClaimed(t *testing.T) {
 	row := func(tab table, i int) string {
-		out := []string{tab.Rows[i].Label}
+		texts := []string{tab.Rows[i].Label}
 		for _, c := range tab.Rows[i].Cells {
-			out = append(out, strings.ReplaceAll(c.plain(), "\u00a0", " "))
+			texts = append(texts, strings.ReplaceAll(c.plain(), "\u00a0", " "))
 		}
 
-		return strings.Join(out, "|")
+		return strings.Join(texts, "|")
 	}
 
 	e := judged(rotor())

@@ -189,7 +189,7 @@ func (p *clusterProject) requireSameResults(t *testing.T, work string) {
 	require.NoError(t, sameTrees(filepath.Join(p.dir, "here"), filepath.Join(p.dir, work), "report.html"))
 }
 
-// runTool runs a program of the scheduler and returns what it prints.
+// runTool runs a program of the scheduler and returns its output.
 func (p *clusterProject) runTool(t *testing.T, words ...string) string {
 	t.Helper()
 

@@ -223,9 +223,10 @@ func withoutNumbers(line string) string {
 	return blanks.ReplaceAllString(anyNumber.ReplaceAllString(line, "N"), " ")
 }
 
-// updateOutput returns a block whose lines are replaced by printed lines. The block is divided by elisions into
-// segments. A segment is replaced by the printed lines from the one that is like its first line to the one that is like
-// its last line, which may have other numbers. If there are no such lines, the segment stays as it is.
+// updateOutput replaces the lines of a block by printed lines. Elisions divide the block into segments. updateOutput
+// looks for a printed line like the first line of a segment and for one like its last line. It ignores their numbers.
+// It replaces the segment by the printed lines from the one to the other, or keeps the segment if it finds no such
+// lines.
 func updateOutput(shown, printed []string) []string {
 	var lines []string
 	next := 0
@@ -306,8 +307,8 @@ func TestCompareOutput(t *testing.T) {
 	}
 }
 
-// Segments whose lines were printed with other numbers, or with others between them, are replaced by what was printed.
-// Others stay.
+// A segment is replaced by the printed lines if its first and last line were printed, with any numbers and any lines
+// between them. Other segments stay.
 func TestUpdateOutput(t *testing.T) {
 	printed := []string{"wrote a.csv", "one 1.5 dB", "two 2.5 dB", "took 1.25 s"}
 	for _, c := range []struct {

@@ -35,7 +35,7 @@ var imports = []struct{ of, may string }{
 	{"train/honest/scale", "train/kernel train/numbers"},
 	// Tables of trained results, beside their types.
 	{"train/honest/leftout", "ingest/table train/honest/scale"},
-	// What is trained and judged, with the conditions of a campaign and the words of its messages.
+	// The trainings of an experiment. They read conditions of a campaign and write messages about its settings.
 	{"train/experiment", "ingest/condition ingest/setting ingest/spelling train train/form train/holdout train/honest " +
 		"train/honest/interval train/honest/scale train/triplets"},
 	{"train/results", "ingest/table ingest/units internal/kv train train/baseline train/honest/interval train/score " +

@@ -281,7 +281,7 @@ func wingLaw(wing int, speed, alpha float64) (law map[string]float64, loads sixL
 // soundRateHz is the rate of the propellers' recordings.
 const soundRateHz = 8000
 
-// arraySensitivities are those of eight microphones in V/Pa.
+// arraySensitivities has the sensitivities of eight microphones in V/Pa.
 var arraySensitivities = []float64{.05, .048, .052, .05, .049, .051, .05, .047}
 
 // microphoneAngle returns the angle in degrees of a microphone of the array.
@@ -424,7 +424,8 @@ func writeStand(c *rigFolder) {
 	c.write("log.csv", log...)
 }
 
-// newRigFolder writes a campaign and its configuration: by init, with the edits of a user and those of the test.
+// newRigFolder writes a campaign and its configuration. init makes the configuration, and the test edits it as a user
+// would.
 func newRigFolder(t *testing.T, number int, isFaulty bool) *rigFolder {
 	t.Helper()
 

@@ -76,7 +76,7 @@ func assertSameRuns(t testing.TB, when, want, dir string) {
 	assert.NoError(t, sameTrees(filepath.Join(want, "runs"), filepath.Join(dir, "runs")), when)
 }
 
-// quietRun runs a project without progress. when says in a message what was done to the project.
+// quietRun runs a project without progress. Messages quote when, the damage to the project before the run.
 func quietRun(t testing.TB, when, dir string) {
 	t.Helper()
 

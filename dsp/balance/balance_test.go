@@ -1,7 +1,6 @@
 package balance
 
 import (
-	"slices"
 	"testing"
 
 	"doubletake/ingest/setting"
@@ -21,10 +20,10 @@ func TestComponent(t *testing.T) {
 	}
 }
 
-// Of a balance of voltages the columns read are the voltages, the angle where it
-// is a column, the flow's, then outcomes that are no loads; each once.
+// A balance of voltages reads its voltages, the angle if that is a column, the columns of the flow, and then outcomes
+// that are not loads. It reads each column once.
 func TestBalanceColumns(t *testing.T) {
-	in := &setting.Campaign{
+	campaign := &setting.Campaign{
 		Columns: []setting.NamedString{{Name: "fx_n", Value: "-Fx"}, {Name: "t_c", Value: "T"}, {Name: "u", Value: "pitot"}},
 		Balance: &setting.Balance{
 			Voltages: []string{"v1", "v2"}, Components: []string{"Fx", "Fz"}, Angle: "arm",
@@ -32,40 +31,40 @@ func TestBalanceColumns(t *testing.T) {
 		},
 	}
 
-	assert.Equal(t, []string{"v1", "v2", "arm", "pitot", "p", "T"}, columnsRead(in, nil), "got")
+	assert.Equal(t, []string{"v1", "v2", "arm", "pitot", "p", "T"}, columnsRead(campaign, nil), "got")
 
 	arm := []string{"arm"}
-	if got := columnsRead(in, arm); slices.Contains(got, "arm") || AngleColumn(in.Balance, arm) {
-		t.Errorf("%v: the arm's angle is a condition", got)
-	}
+	assert.NotContains(t, columnsRead(campaign, arm), "arm", "the arm's angle is a condition")
+	assert.False(t, AngleColumn(campaign.Balance, arm), "the arm's angle is a condition")
 
-	in.Balance = nil
-	assert.Equal(t, []string{"-Fx", "T", "pitot"}, columnsRead(in, nil), "without a balance")
+	campaign.Balance = nil
+	assert.Equal(t, []string{"-Fx", "T", "pitot"}, columnsRead(campaign, nil), "without a balance")
 }
 
 // Columns with forces are a balance of voltages with the unit matrix; the
 // configuration stays as it was.
 func TestMeasuresForces(t *testing.T) {
 	original := &setting.Balance{Tare: &setting.Tare{File: "off.csv"}}
-	in := &setting.Campaign{Balance: original, Columns: []setting.NamedString{
+	campaign := &setting.Campaign{Balance: original, Columns: []setting.NamedString{
 		{Name: "fx_n", Value: "Fx"},
 		{Name: "fz_n", Value: "-Fz"},
 	}}
 
-	require.True(t, addIdentityMatrix(in), "no forces")
+	require.True(t, addIdentityMatrix(campaign), "no forces")
 
-	if b := in.Balance; !slices.Equal(b.Voltages, []string{"Fx", "Fz"}) || !slices.Equal(b.Components, b.Voltages) ||
-		!slices.Equal(b.Matrix[1], []float64{0, 1}) || b.Tare == nil {
-		t.Errorf("%+v", b)
-	}
+	forces := []string{"Fx", "Fz"}
+	assert.Equal(t, forces, campaign.Balance.Voltages)
+	assert.Equal(t, forces, campaign.Balance.Components)
+	assert.Equal(t, []float64{0, 1}, campaign.Balance.Matrix[1])
+	assert.NotNil(t, campaign.Balance.Tare)
 
 	require.Empty(t, original.Voltages, "the configuration changed: %+v", original)
 	assert.Empty(t, original.Matrix, "the configuration changed: %+v", original)
-	require.False(t, addIdentityMatrix(in), "voltages are taken for forces")
+	require.False(t, addIdentityMatrix(campaign), "voltages are taken for forces")
 	assert.False(t, addIdentityMatrix(&setting.Campaign{}), "voltages are taken for forces")
 }
 
-// The air's density is known by conditions, or by columns of the flow.
+// Conditions or columns of the flow may give the density of the air.
 func TestAirKnown(t *testing.T) {
 	for _, c := range []struct {
 		conditions []string
@@ -81,8 +80,8 @@ func TestAirKnown(t *testing.T) {
 		{nil, &setting.Flow{Quantity: "q_pa"}, true},
 		{nil, &setting.Flow{Pressure: "p"}, true},
 	} {
-		in := &setting.Campaign{Balance: &setting.Balance{Flow: c.flow}}
-		assert.Equal(t, c.want, airKnown(in, c.conditions), "%v, %+v", c.conditions, c.flow)
+		campaign := &setting.Campaign{Balance: &setting.Balance{Flow: c.flow}}
+		assert.Equal(t, c.want, airKnown(campaign, c.conditions), "%v, %+v", c.conditions, c.flow)
 	}
 
 	assert.False(t, airKnown(&setting.Campaign{}, nil), "known of nothing")

@@ -60,9 +60,9 @@ func (e *Experiment) validateSection(section any, f *File, key string, fail fail
 // validateIngest reports faults of the section ingest, which is at key. It returns false if none of files, simulate and
 // table is given: without data the other sections cannot be judged.
 func (e *Experiment) validateIngest(f *File, key string, fail failFunc) bool {
-	in := &e.Ingest
+	section := &e.Ingest
 	sources := 0
-	for _, given := range []bool{len(in.Files) > 0, in.Simulate != nil, in.Table != nil} {
+	for _, given := range []bool{len(section.Files) > 0, section.Simulate != nil, section.Table != nil} {
 		if given {
 			sources++
 		}
@@ -70,7 +70,7 @@ func (e *Experiment) validateIngest(f *File, key string, fail failFunc) bool {
 
 	fail.when(sources != 1, key, "expected one of files, simulate or table, found %d of them", sources)
 
-	if len(in.Files) > 0 && !statesConditions(in) {
+	if len(section.Files) > 0 && !statesConditions(section) {
 		fail(key, "expected conditions (a CSV file) or pattern (conditions in the file names), found neither; "+
 			"without conditions there is nothing to learn from")
 	}
@@ -80,17 +80,17 @@ func (e *Experiment) validateIngest(f *File, key string, fail failFunc) bool {
 	}
 
 	for _, sf := range fields(reflect.TypeFor[Ingest]()) {
-		v := reflect.ValueOf(in).Elem().FieldByIndex(sf.Index)
+		v := reflect.ValueOf(section).Elem().FieldByIndex(sf.Index)
 		if v.Kind() == reflect.Pointer && !v.IsNil() {
 			e.validateSection(v.Interface(), f, key+"."+sf.Tag.Get("key"), fail)
 		}
 	}
 
-	checkEntries(fail, key+".uncertainty", in.Uncertainty, ParseUncertainty)
-	validateConditions(in, key, fail)
+	checkEntries(fail, key+".uncertainty", section.Uncertainty, ParseUncertainty)
+	validateConditions(section, key, fail)
 
 	if f.Has(key + ".rate_hz") {
-		fail.above(key+".rate_hz", "a rate", in.RateHz, most)
+		fail.above(key+".rate_hz", "a rate", section.RateHz, most)
 	}
 
 	return true

@@ -10,10 +10,14 @@ import (
 
 // A page shows the conditions of a table of triplets and the mean outcomes at each.
 func ExampleNewData() {
-	tab := tabletest.Parse(`
+	tab, err := tabletest.Parse(`
 run recording rpm[1/min] y_1[dB] y_2[dB]
 a   a         1000       61      62
 b   b         2000       70      71`)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
 
 	set, err := pairs.Triplets(tab, []string{"rpm"}, []string{"y"})
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 // the mean 2, so the plain predictions are wrong by 5 and 7, and by 1. Both models predict 5 and 8, and are wrong by 2
 // and 1. The second pair has a bound: without it the error is 2.
 func TestHeldOutcomes(t *testing.T) {
-	tab := tabletest.Parse(`
+	tab := tabletest.MustParse(t, `
 run recording x y_1 y_2 y_bound_1 y_bound_2
 a   a         1 0   0   true      true
 b   b         2 2   2   false     false
@@ -70,7 +70,7 @@ e   e         5 9   9   false     true`)
 
 // A table without columns of bounds has none.
 func TestNoBounds(t *testing.T) {
-	tab := tabletest.Parse(`
+	tab := tabletest.MustParse(t, `
 run recording x y_1 y_2
 a   a         1 0   0.5`)
 	d := details(t, tab, "x")

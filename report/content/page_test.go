@@ -35,7 +35,7 @@ func alike(a, b []float64) bool {
 // A small campaign is shown whole: conditions in order of appearance, their means,
 // and flags of upper bounds of either half.
 func TestDetailRows(t *testing.T) {
-	d := details(t, tabletest.Parse(`
+	d := details(t, tabletest.MustParse(t, `
 run recording rpm[1/min] y_1[dB] y_2[dB] z_1[dB] z_2[dB] z_bound_1 z_bound_2
 a   a#1       1000       1       3       10      20      false     false
 a   a#2       2000       5       7       30      40      false     true
@@ -60,7 +60,7 @@ b   b#1       1000       2       4       50      60      true      false`), "rpm
 // the intervals hold. By hand for σ = 1: residuals 0, 0.5 of the training pair lie
 // within 0.674σ (50 %), of the test pair 1 and 3 do not, and 1 within 1.96σ.
 func TestDetailSeed(t *testing.T) {
-	tab := tabletest.Parse(`
+	tab := tabletest.MustParse(t, `
 run recording x y_1 y_2
 a   a         1 0   0.5
 b   b         2 1   3`)
@@ -107,8 +107,10 @@ b   b         2 1   3`)
 
 // spectraTable holds the spectra of two recordings in both halves: 1 Pa² everywhere,
 // 4 Pa² in bin 4 of the second recording's halves, 10 Hz apart.
-func spectraTable() *table.Table {
-	t := tabletest.Parse(`
+func spectraTable(t *testing.T) *table.Table {
+	t.Helper()
+
+	tab := tabletest.MustParse(t, `
 recording half bin_hz shaft_hz blades
 a#1       1    10     9        2
 a#1       2    10     11       2
@@ -127,9 +129,11 @@ zz        2    10     21       2`)
 		rows = append(rows, p)
 	}
 
-	lists := func(name string, v ...[]float32) { t.Columns = append(t.Columns, table.Column{Name: name, Lists: v}) }
+	lists := func(name string, v ...[]float32) {
+		tab.Columns = append(tab.Columns, table.Column{Name: name, Lists: v})
+	}
 	same := func(v ...float32) [][]float32 { return [][]float32{v, v, v, v, v, v} }
-	t.Columns = append(t.Columns, table.Column{Name: "power", Unit: "Pa²", Lists: rows})
+	tab.Columns = append(tab.Columns, table.Column{Name: "power", Unit: "Pa²", Lists: rows})
 	lists("line_hz", []float32{20}, []float32{22}, []float32{38}, []float32{42}, []float32{1}, []float32{1})
 	lists("line_power", same(2)...)
 	lists("floor", same(1)...)
@@ -141,7 +145,7 @@ zz        2    10     21       2`)
 	lists("shaft_order_hz", same(20)...)
 	lists("shaft_order_power", same(1)...)
 
-	return t
+	return tab
 }
 
 // level is the level in dB re 20 µPa.
@@ -151,14 +155,14 @@ func level(p float64) float64 { return 10 * math.Log10(p/4e-10) }
 // neighbourhood, and the one nearest the middle is kept in full. Expected by hand:
 // with 2 blades at 20 Hz the line of 40 Hz is the first, cut at 1.75 times it = 70 Hz.
 func TestSpectra(t *testing.T) {
-	tab := tabletest.Parse(`
+	tab := tabletest.MustParse(t, `
 run recording rpm[1/min] y_1[dB] y_2[dB]
 a   a#1       600        1       2
 b   b#1       1200       1       2
 c   c#1       1250       1       2`)
 
 	d := details(t, tab, "rpm")
-	require.NoError(t, d.AddSpectra(spectraTable()))
+	require.NoError(t, d.AddSpectra(spectraTable(t)))
 
 	if len(d.page.Spectra) != 2 { // zz is no recording of the triplets, c#1 has no spectrum
 		t.Fatalf("%d spectra", len(d.page.Spectra))
@@ -210,7 +214,7 @@ c   c#1       1250       1       2`)
 	assert.NotEmpty(t, s.Third, "no third-octave band")
 
 	none := details(t, tab, "rpm")
-	err := none.AddSpectra(tabletest.Parse("recording\na#1\na#1"))
+	err := none.AddSpectra(tabletest.MustParse(t, "recording\na#1\na#1"))
 	require.NoError(t, err)
 	assert.Nil(t, none.page.Shown, "a table without spectra: %v", err)
 }
@@ -218,9 +222,9 @@ c   c#1       1250       1       2`)
 // The background is added to the spectrum that is shown, in its unit. By hand: a
 // density of 0.02 Pa²/Hz in bins of 10 Hz reads 0.02·15 Pa² (Hann).
 func TestBackground(t *testing.T) {
-	tab := tabletest.Parse("run recording rpm[1/min] y_1 y_2\nb b#1 1200 1 2")
+	tab := tabletest.MustParse(t, "run recording rpm[1/min] y_1 y_2\nb b#1 1200 1 2")
 	d := details(t, tab, "rpm")
-	recs := tabletest.Parse("recording\nb#1")
+	recs := tabletest.MustParse(t, "recording\nb#1")
 	recs.Columns = append(recs.Columns, table.Column{Name: "unit", Strings: []string{"Pa"}},
 		table.Column{Name: "channel", Strings: []string{"mic"}})
 
@@ -240,7 +244,7 @@ func TestBackground(t *testing.T) {
 	require.NoError(t, d.AddBackground(recorded, recs))
 	assert.Nil(t, d.page.Shown, "nothing is shown")
 
-	require.NoError(t, d.AddSpectra(spectraTable()))
+	require.NoError(t, d.AddSpectra(spectraTable(t)))
 	require.NoError(t, d.AddBackground(recorded, recs))
 
 	s := d.page.Shown
@@ -258,9 +262,9 @@ func TestBackground(t *testing.T) {
 
 // The facts about the data, as the page lists them.
 func TestQuality(t *testing.T) {
-	tab := tabletest.Parse(rotor)
+	tab := tabletest.MustParse(t, rotor)
 	d := details(t, tab, "rpm")
-	recs := tabletest.Parse(`
+	recs := tabletest.MustParse(t, `
 recording rate_hz duration_s rms   integral_time_s
 a#1       51200   10         0.5   nan
 a#2       51200   20         0.25  nan

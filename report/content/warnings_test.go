@@ -73,7 +73,7 @@ func TestSplitWarnings(t *testing.T) {
 				"1 of the 2 held-out conditions",
 		},
 	} {
-		tab := tabletest.Parse(rotor)
+		tab := tabletest.MustParse(t, rotor)
 		split := heldOut(t, tab, c.inputs, c.test)
 		got, err := Warnings(nil, nil, tab, split.Set, []Split{split})
 		require.NoError(t, err)
@@ -101,7 +101,7 @@ func TestTooFew(t *testing.T) {
 		text.WriteString([]string{"10", "11", "12", "13"}[i%4] + " 1 2\n")
 	}
 
-	tab := tabletest.Parse(text.String())
+	tab := tabletest.MustParse(t, text.String())
 	set := setOf(t, tab, "rpm")
 	got, err := tooFew([]string{"rpm", "rpm_tracked"}, tab, set, false)
 	require.NoError(t, err)

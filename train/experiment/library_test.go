@@ -31,7 +31,12 @@ func measured() string {
 // This program reads a table of pairs, holds out the rotors with 4 blades, and predicts them with intervals that were
 // calibrated on the other rotors, each left out in turn.
 func Example() {
-	tab := tabletest.Parse(measured()) // pairs.FromPath(path).Open(nil) reads a file
+	tab, err := tabletest.Parse(measured()) // pairs.FromPath(path).Open(nil) reads a file
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+
 	set, err := pairs.Triplets(tab, []string{"blades", "rpm"}, pairs.Outcomes(tab))
 	if err != nil {
 		fmt.Println(err)

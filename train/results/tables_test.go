@@ -22,7 +22,7 @@ import (
 func levels(t *testing.T) (*table.Table, triplets.Set) {
 	t.Helper()
 
-	tab := tabletest.Parse(`
+	tab := tabletest.MustParse(t, `
 run recording rpm[1/min] y_1[dB] y_2[dB]
 a   a         1000       8       12
 b   b         2000       9       10
@@ -145,7 +145,7 @@ func TestMethodTable(t *testing.T) {
 	_, err = ReadMethod(got, other)
 	assert.ErrorContains(t, err, "expected 3 conditions, found 2")
 
-	_, err = ReadMethod(tabletest.Parse("y_mu\n1\n2"), set)
+	_, err = ReadMethod(tabletest.MustParse(t, "y_mu\n1\n2"), set)
 	assert.ErrorContains(t, err, "y_var")
 }
 

@@ -20,10 +20,14 @@ func Example() {
 
 // A table of a test is written as people read it.
 func ExampleParse() {
-	t := tabletest.Parse(`
+	t, err := tabletest.Parse(`
 run rpm[1/min] y_1[dB] y_2[dB]
 a   1000       61      62
 b   2000       70      71.5`)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
 
 	fmt.Println(t.Rows(), t.Column("run").Strings, t.Column("y_2").Floats, t.Column("rpm").Unit)
 	// Output: 2 [a b] [62 71.5] 1/min

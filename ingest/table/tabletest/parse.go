@@ -6,14 +6,15 @@ import (
 	"math/rand/v2"
 	"strconv"
 	"strings"
+	"testing"
 
 	"doubletake/ingest/table"
 )
 
 // Parse reads a table from text: a line of names, then a line for each row, with cells between blanks. "rpm[1/min]" is
 // the column rpm with its unit. The columns run and recording contain text, columns that end in _bound_1 and _bound_2
-// contain true and false, and all others numbers. Parse panics if a number cannot be read.
-func Parse(text string) *table.Table {
+// contain true and false, and all others numbers. Parse returns an error if a number cannot be read.
+func Parse(text string) (*table.Table, error) {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 
 	tab := &table.Table{}
@@ -33,7 +34,7 @@ func Parse(text string) *table.Table {
 			default:
 				value, err := strconv.ParseFloat(cell, 64)
 				if err != nil {
-					panic("tabletest: " + err.Error())
+					return nil, fmt.Errorf("column %s: %w", column.Name, err)
 				}
 
 				column.Floats = append(column.Floats, value)
@@ -41,12 +42,26 @@ func Parse(text string) *table.Table {
 		}
 	}
 
+	return tab, nil
+}
+
+// MustParse returns the table that Parse reads from text. If Parse returns an error, MustParse ends the test.
+func MustParse(t testing.TB, text string) *table.Table {
+	t.Helper()
+
+	tab, err := Parse(text)
+	if err != nil {
+		t.Fatalf("parse a table: %v", err)
+	}
+
 	return tab
 }
 
 // Wave simulates pairs of one outcome y in N along one input x from 0 to 5: y = 50 + 10·sin x with noise of standard
 // deviation 1, in 40 runs with three pairs each.
-func Wave() *table.Table {
+func Wave(t testing.TB) *table.Table {
+	t.Helper()
+
 	rng := rand.New(rand.NewPCG(3, 4))
 	var text strings.Builder
 	text.WriteString("run recording x y_1[N] y_2[N]\n")
@@ -59,5 +74,5 @@ func Wave() *table.Table {
 		}
 	}
 
-	return Parse(text.String())
+	return MustParse(t, text.String())
 }

@@ -167,7 +167,7 @@ func measure(t *testing.T, pred *table.Table) heldOut {
 // the definitions of docs/method.md#what-is-reported, wherever they are written:
 // metrics.arrow, metrics.json and the report's own data.
 func TestNumbers(t *testing.T) {
-	b := planned(t, small, tabletest.Wave())
+	b := planned(t, small, tabletest.Wave(t))
 	output := made(t, b)
 	id := ReportTask("x")
 
@@ -254,7 +254,7 @@ func TestNumbers(t *testing.T) {
 // test rows' deviations from it.
 func TestMethodsTable(t *testing.T) {
 	// Without a flag some covariances beyond the training range are negative.
-	b := planned(t, strings.Replace(small, ", feedback: flag", "", 1), tabletest.Wave())
+	b := planned(t, strings.Replace(small, ", feedback: flag", "", 1), tabletest.Wave(t))
 	output := made(t, b)
 	ranked, err := readExperiment(output(ReportTask("x"), PageData))
 	require.NoError(t, err)
@@ -363,7 +363,7 @@ func TestMethodsTable(t *testing.T) {
 
 // The page task writes the report of all experiments from what their tasks kept.
 func TestPage(t *testing.T) {
-	b := planned(t, strings.Replace(small, "seeds: 2", "seeds: 1", 1), tabletest.Wave())
+	b := planned(t, strings.Replace(small, "seeds: 2", "seeds: 1", 1), tabletest.Wave(t))
 	page := b.Tasks.Plan.Tasks[len(b.Tasks.Plan.Tasks)-1]
 	assert.Equal(t, "report", page.ID)
 	assert.Empty(t, page.Experiment)
@@ -391,7 +391,7 @@ func TestPage(t *testing.T) {
 // The report's key depends on what it prints: on all settings, whose digest it states.
 func TestReportKey(t *testing.T) {
 	key := func(train string, change func(*stagetest.Experiment)) string {
-		b := stagetest.New(t, train, tabletest.Parse("run recording x y_1 y_2\na a 1 1 2\nb b 2 2 2\nc c 3 3 4"))
+		b := stagetest.New(t, train, tabletest.MustParse(t, "run recording x y_1 y_2\na a 1 1 2\nb b 2 2 2\nc c 3 3 4"))
 		if change != nil {
 			change(b)
 		}
@@ -435,7 +435,7 @@ func TestReportKey(t *testing.T) {
 
 // An experiment without a network has a report of its data.
 func TestNothingTrained(t *testing.T) {
-	b := stagetest.New(t, small, tabletest.Wave())
+	b := stagetest.New(t, small, tabletest.Wave(t))
 	b.Train = config.Train{}
 	planStages(t, b)
 	PlanPage(b.File, b.Tasks.Plan)

@@ -31,7 +31,7 @@ e   e#1       5000       4      0              60      62`
 // cut splits the rotor's triplets by a rule.
 func cut(t *testing.T, inputs, rule string) (*stagetest.Experiment, *table.Table, triplets.Set, config.Split) {
 	t.Helper()
-	tab := tabletest.Parse(rotor)
+	tab := tabletest.MustParse(t, rotor)
 	b := stagetest.New(t, "{inputs: ["+inputs+"], seeds: 1, splits: {s: {test: "+rule+"}}}", tab)
 	set, err := reportSet(b.Experiment, b.Ing.Conditions, tab)
 	require.NoError(t, err)
@@ -92,7 +92,7 @@ func TestReportSet(t *testing.T) {
 
 // What the tasks found is read from their outputs.
 func TestFindingsRead(t *testing.T) {
-	b := planned(t, small, tabletest.Wave())
+	b := planned(t, small, tabletest.Wave(t))
 	for _, k := range b.Tasks.Plan.Tasks {
 		if k.ID == "x/ingest" {
 			stand := stagetest.New(t, small, nil)

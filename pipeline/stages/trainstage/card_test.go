@@ -16,7 +16,7 @@ import (
 // The card describes the training part, with the ranges and values of inputs and the conditions in the order of their
 // numbers, and states the rule that holds rows out. The expected values were read off the table by hand.
 func TestCard(t *testing.T) {
-	tab := tabletest.Parse(rotor)
+	tab := tabletest.MustParse(t, rotor)
 	b := stagetest.New(t, "{inputs: [rpm, blades], seed: 7, splits: {s: {test: {blades: 3}}}}", tab)
 	set, err := Triplets(b.Experiment, tab)
 	require.NoError(t, err)

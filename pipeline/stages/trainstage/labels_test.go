@@ -25,7 +25,9 @@ var propellers = []string{"APC-8x6", "Gemfan 5x4", "HQ/5x4", "Master"}
 
 // byPropeller simulates pairs of four propellers at five speeds. Each propeller has an offset of its own. The column of
 // propellers has names if asNames is true, and numbers otherwise.
-func byPropeller(asNames bool) *table.Table {
+func byPropeller(t *testing.T, asNames bool) *table.Table {
+	t.Helper()
+
 	rng := rand.New(rand.NewPCG(8, 1))
 	var text strings.Builder
 	text.WriteString("run recording rpm propeller y_1 y_2\n")
@@ -39,8 +41,8 @@ func byPropeller(asNames bool) *table.Table {
 		}
 	}
 
-	t := tabletest.Parse(text.String())
-	if c := t.Column("propeller"); asNames {
+	tab := tabletest.MustParse(t, text.String())
+	if c := tab.Column("propeller"); asNames {
 		for _, v := range c.Floats {
 			c.Strings = append(c.Strings, propellers[int(v)-1])
 		}
@@ -48,7 +50,7 @@ func byPropeller(asNames bool) *table.Table {
 		c.Floats = nil
 	}
 
-	return t
+	return tab
 }
 
 // labelledBy returns an experiment on pairs of byPropeller, which knows their conditions.
@@ -78,7 +80,7 @@ func labelledBy(t *testing.T, train string, tab *table.Table) *stagetest.Experim
 func calibrated(t *testing.T, train string, asNames bool) []string {
 	t.Helper()
 
-	b := labelledBy(t, train, byPropeller(asNames))
+	b := labelledBy(t, train, byPropeller(t, asNames))
 	r, err := Plan(b.Experiment, b.Ing, b.Trip)
 	require.NoError(t, err)
 
@@ -154,7 +156,7 @@ func TestLabelsAccepted(t *testing.T) {
 		"{inputs: [rpm], splits: {each: propeller}}",
 		"{inputs: [rpm], splits: {s: {test: {propeller: Master, rpm: 4000}}}}",
 	} {
-		b := labelledBy(t, train, byPropeller(true))
+		b := labelledBy(t, train, byPropeller(t, true))
 		_, err := Plan(b.Experiment, b.Ing, b.Trip)
 		assert.NoError(t, err, train)
 	}
@@ -179,7 +181,7 @@ func TestLabelErrors(t *testing.T) {
 		{"{inputs: [rpm], honest: {groups: propellr}, splits: {s: {test: {rpm: 0}}}}", "train.honest.groups: \"propellr\" " +
 			"is not a condition of this experiment, which has rpm; did you mean \"propeller\"?"},
 	} {
-		b := labelledBy(t, c.train, byPropeller(true))
+		b := labelledBy(t, c.train, byPropeller(t, true))
 		_, err := Plan(b.Experiment, b.Ing, b.Trip)
 		assert.ErrorContains(t, err, c.want)
 	}

@@ -20,7 +20,7 @@ import (
 func planned(t *testing.T, train string) *stagetest.Experiment {
 	t.Helper()
 
-	b := stagetest.New(t, train, tabletest.Parse(rotor))
+	b := stagetest.New(t, train, tabletest.MustParse(t, rotor))
 	_, err := Plan(b.Experiment, b.Ing, b.Trip)
 	require.NoError(t, err)
 
@@ -168,7 +168,7 @@ func TestKeys(t *testing.T) {
 		{"couples", func(b *stagetest.Experiment) { b.DSP.Couples = true }, "men"},
 		{"simulated data", func(b *stagetest.Experiment) { b.Ingest.Data = "simulated" }, "mehn"}, // their tables state it
 	} {
-		b := stagetest.New(t, base, tabletest.Parse(rotor))
+		b := stagetest.New(t, base, tabletest.MustParse(t, rotor))
 		c.change(b)
 
 		_, err := Plan(b.Experiment, b.Ing, b.Trip)
@@ -181,7 +181,7 @@ func TestKeys(t *testing.T) {
 // A split of the command line is added if the experiment has its conditions, unless a split of the experiment holds
 // out the same rows.
 func TestExtraSplits(t *testing.T) {
-	b := stagetest.New(t, "{inputs: [rpm], seeds: 1, splits: {two: {test: {blades: 2}}}}", tabletest.Parse(rotor))
+	b := stagetest.New(t, "{inputs: [rpm], seeds: 1, splits: {two: {test: {blades: 2}}}}", tabletest.MustParse(t, rotor))
 	b.Asked = []config.Split{
 		{Name: "rpm=5000", Test: holdout.Values("rpm", 5000)},
 		{Name: "alpha_deg=3", Test: holdout.Values("alpha_deg", 3)}, // another experiment's

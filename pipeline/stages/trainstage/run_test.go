@@ -41,7 +41,7 @@ func made(t *testing.T, train string, tab *table.Table) (*stagetest.Experiment, 
 // The outputs of one training agree with each other: the model in model.json gives the predictions in
 // predictions.arrow, its scale is that of the training rows, and the card and the history describe the same training.
 func TestTrainTask(t *testing.T) {
-	b, output := made(t, small, tabletest.Wave())
+	b, output := made(t, small, tabletest.Wave(t))
 	id := TrainID(b.Experiment, "high", 1)
 	pred := stagetest.Read(t, output(id, "predictions.arrow"))
 	assert.Equal(t, 120, pred.Rows())
@@ -106,7 +106,7 @@ func TestTrainTask(t *testing.T) {
 // computed by hand: the mean of the training rows, and their variance (over n − 1) plus the variance of the mean of
 // rows.
 func TestMethodTask(t *testing.T) {
-	tab := tabletest.Parse(rotor)
+	tab := tabletest.MustParse(t, rotor)
 	b, output := made(t, "{inputs: [rpm], seeds: 1, model: {hidden: [4]}, optimizer: {epochs: 1}, "+
 		"compare: [constant], honest: {base: none}, splits: {s: {test: {blades: {min: 3}}}}}", tab)
 	got := stagetest.Read(t, output(MethodID(b.Experiment, "s", "constant", 0), MethodArrow))
@@ -142,7 +142,7 @@ func TestMethodGroups(t *testing.T) {
 	for groups, want := range map[string]float64{"": 200, "groups: rpm, ": 0} {
 		b, output := made(t, "{inputs: [rpm, blades], seeds: 1, model: {hidden: [4]}, optimizer: {epochs: 1}, "+
 			"compare: [nearest-group], honest: {"+groups+"base: none}, splits: {s: {test: {blades: 4}}}}",
-			tabletest.Parse(text.String()))
+			tabletest.MustParse(t, text.String()))
 		id := MethodID(b.Experiment, "s", "nearest-group", 0)
 		keys[b.Keys()[id]] = true
 		got := stagetest.Read(t, output(id, MethodArrow))
@@ -157,7 +157,7 @@ func TestMethodGroups(t *testing.T) {
 // The model does not learn from the held-out outcomes, although their loss is computed after every few epochs: if all
 // of them change, the losses do, and the model is the same to the bit.
 func TestTestPartStaysOut(t *testing.T) {
-	other := tabletest.Wave()
+	other := tabletest.Wave(t)
 	for i, x := range other.Column("x").Floats {
 		if x >= 4 {
 			other.Column("y_1").Floats[i] *= -7
@@ -165,7 +165,7 @@ func TestTestPartStaysOut(t *testing.T) {
 		}
 	}
 
-	b, one := made(t, small, tabletest.Wave())
+	b, one := made(t, small, tabletest.Wave(t))
 	_, two := made(t, small, other)
 	same := func(task, name string) bool {
 		return bytes.Equal(testfile.Read(t, one(task, name)), testfile.Read(t, two(task, name)))
@@ -189,7 +189,7 @@ func TestTaskErrors(t *testing.T) {
 			`experiments.x.train.optimizer.batch: expected up to 3 triplets, which the training set of split "s" has, found 4`,
 		},
 	} {
-		b := stagetest.New(t, c.train, tabletest.Parse(rotor))
+		b := stagetest.New(t, c.train, tabletest.MustParse(t, rotor))
 		_, err := Plan(b.Experiment, b.Ing, b.Trip)
 		require.NoError(t, err)
 

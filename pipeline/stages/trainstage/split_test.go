@@ -55,7 +55,7 @@ func splitBy(t *testing.T, tab *table.Table, train, rule string) (triplets.Set, 
 // The rows that meet the rule are the test part. A rule has values, ranges with one or two ends, or values with a
 // tolerance. A row must meet the rules of all conditions. The expected rows were chosen by hand.
 func TestSplitRules(t *testing.T) {
-	tab := tabletest.Parse(rotor)
+	tab := tabletest.MustParse(t, rotor)
 	for _, c := range []struct {
 		rule string
 		test []int
@@ -86,7 +86,7 @@ func TestSplitRules(t *testing.T) {
 // 2400 and 2408.4 at 2400. The rule 2999 lies within 0.5 % of 3000. Splits and groups use the set points, inputs do
 // not.
 func TestSplitAtSetPoints(t *testing.T) {
-	tab := tabletest.Parse(`
+	tab := tabletest.MustParse(t, `
 run recording rpm[1/min] y_1[dB] y_2[dB]
 a   a#1       2400       10      11
 b   b#1       2994       20      22
@@ -114,11 +114,11 @@ e   e#1       3008       50      55`)
 
 // A random split holds out all rows of the conditions that it draws: half of three conditions are two.
 func TestSplitRandom(t *testing.T) {
-	b := stagetest.New(t, "{inputs: [blades], splits: {s: {test: {random: 0.5}}}}", tabletest.Parse(rotor))
+	b := stagetest.New(t, "{inputs: [blades], splits: {s: {test: {random: 0.5}}}}", tabletest.MustParse(t, rotor))
 	planned, err := Plan(b.Experiment, b.Ing, b.Trip)
 	require.NoError(t, err)
 
-	_, set, err := SplitTable(b.Experiment, tabletest.Parse(rotor), planned.Splits[0])
+	_, set, err := SplitTable(b.Experiment, tabletest.MustParse(t, rotor), planned.Splits[0])
 	require.NoError(t, err)
 
 	held := set.Of(triplets.Test).Values(0)
@@ -130,7 +130,7 @@ func TestSplitRandom(t *testing.T) {
 // The scale comes from y1 and y2 of the training part. If 3 and 4 blades are held out, 10, 11, 30, 33, 40 and 44
 // remain. By hand, their mean is 28, and the sum of squares 18² + 17² + 2² + 5² + 12² + 16² = 1042.
 func TestSplitScale(t *testing.T) {
-	tab := tabletest.Parse(rotor)
+	tab := tabletest.MustParse(t, rotor)
 	set, err := splitBy(t, tab, rotorTrain, "{blades: {min: 3}}")
 	require.NoError(t, err)
 
@@ -149,7 +149,7 @@ func TestSplitScale(t *testing.T) {
 // A split whose test or training set would be empty is an error at its place. The error lists the values that a rule of
 // one condition could have.
 func TestSplitEmptySide(t *testing.T) {
-	tab := tabletest.Parse(rotor)
+	tab := tabletest.MustParse(t, rotor)
 	for _, c := range []struct{ rule, want string }{
 		{"{blades: 7}", "pipeline.yaml:6:55: experiments.x.train.splits.s: blades = 7 holds for none of the 6 triplets: " +
 			"the test set would be empty; blades is one of 2, 3, 4"},
@@ -169,7 +169,7 @@ func TestSplitEmptySide(t *testing.T) {
 		fmt.Fprintf(&many, "r r %d 2 1 2\n", 100*i)
 	}
 
-	_, err := splitBy(t, tabletest.Parse(many.String()), rotorTrain, "{rpm: 7}")
+	_, err := splitBy(t, tabletest.MustParse(t, many.String()), rotorTrain, "{rpm: 7}")
 	assert.ErrorContains(t, err, "; rpm lies in 0 … 1200")
 
 	_, err = splitBy(t, tab, rotorTrain, "{pitch: 7}")
@@ -184,7 +184,7 @@ b   b         2   20        21        3         4`
 
 // The outcomes are all pairs of columns, or the ones that the experiment names, in its order.
 func TestOutcomesChosen(t *testing.T) {
-	tab := tabletest.Parse(loads)
+	tab := tabletest.MustParse(t, loads)
 	for _, c := range []struct {
 		setting string
 		want    []string
@@ -206,7 +206,7 @@ func TestOutcomesChosen(t *testing.T) {
 
 // An outcome that the table does not have is an error at its key.
 func TestOutcomeUnknown(t *testing.T) {
-	tab := tabletest.Parse(loads)
+	tab := tabletest.MustParse(t, loads)
 	b := stagetest.New(t, "{inputs: [rpm], outcomes: [drga], splits: {s: {test: {rpm: 1}}}}", tab)
 	_, err := Triplets(b.Experiment, tab)
 	assert.ErrorContains(t, err, `experiments.x.train.outcomes: "drga" is not an outcome of this experiment, which has `+
@@ -215,7 +215,7 @@ func TestOutcomeUnknown(t *testing.T) {
 
 // The setting couples is a property of the set.
 func TestCouples(t *testing.T) {
-	tab := tabletest.Parse(loads)
+	tab := tabletest.MustParse(t, loads)
 	b := stagetest.New(t, "{inputs: [rpm], splits: {s: {test: {rpm: 1}}}}", tab)
 	b.DSP.Couples = true
 	set, err := Triplets(b.Experiment, tab)
@@ -305,7 +305,9 @@ const spoiledOutcome = 1e6
 
 // days simulates y at twelve x on four days. Each day has an offset of its own, and the second outcome of a day is the
 // first of the next day. The outcomes of the spoiled days are spoiledOutcome.
-func days(spoiled ...string) *table.Table {
+func days(t *testing.T, spoiled ...string) *table.Table {
+	t.Helper()
+
 	rng := rand.New(rand.NewPCG(1, 2))
 	var text strings.Builder
 	text.WriteString("run recording x y_1[N] y_2[N]\n")
@@ -324,7 +326,7 @@ func days(spoiled ...string) *table.Table {
 		}
 	}
 
-	tab := tabletest.Parse(text.String())
+	tab := tabletest.MustParse(t, text.String())
 	tab.Columns = append(tab.Columns, table.Column{Name: "Day"})
 	for _, r := range tab.Column("run").Strings {
 		tab.Columns[5].Strings = append(tab.Columns[5].Strings, strings.TrimPrefix(r, "Day="))
@@ -367,7 +369,7 @@ func trainedWithoutMonday(t *testing.T, tab *table.Table) []string {
 // A model that is trained without a day does not know the outcomes of the day: other outcomes of Monday give the same
 // files, byte for byte.
 func TestDaysThatAreHeldOut(t *testing.T) {
-	assert.Equal(t, trainedWithoutMonday(t, days()), trainedWithoutMonday(t, days("Mon")))
+	assert.Equal(t, trainedWithoutMonday(t, days(t)), trainedWithoutMonday(t, days(t, "Mon")))
 }
 
 // dayOf returns the day that measured each value, which the table of days has as a first outcome.
@@ -387,7 +389,7 @@ func dayOf(t *testing.T, tab *table.Table, values []float64) []string {
 // A day that is left out in turn gives no value to the training without it. The values of the other days stay paired
 // across days. If the left-out day is judged, both values of its rows are its own.
 func TestDaysThatAreLeftOutInTurn(t *testing.T) {
-	tab := days()
+	tab := days(t)
 	b := acrossDays(t, "{inputs: [x], seeds: 1, splits: {s: {test: {Day: Mon}}}}", tab)
 	tab, set, err := SplitTable(b.Experiment, tab, b.Train.Splits[0])
 	require.NoError(t, err)
@@ -425,7 +427,7 @@ func TestDaysThatAreLeftOutInTurn(t *testing.T) {
 
 // A day that an inner split ignores gives no value to the other rows.
 func TestDayThatIsIgnored(t *testing.T) {
-	tab := days()
+	tab := days(t)
 	b := acrossDays(t, "{inputs: [x], seeds: 1, splits: {s: {test: {Day: Mon}}}}", tab)
 	inner := config.Split{Name: "inner", Ignored: holdout.Labels("Day", "Tue"), Test: holdout.Values("x", 3)}
 	_, set, err := SplitTable(b.Experiment, tab, inner)
