@@ -61,8 +61,8 @@ var imports = []struct{ of, may string }{
 	{"report/pairs/repeats", "ingest ingest/campaign ingest/condition ingest/fault ingest/table report/pairs " +
 		"train/triplets"},
 	// The answers take tables and trained results; they know no configuration, no engine and no stage.
-	{"report/answer/budget", "ingest/condition ingest/derive ingest/fault ingest/spelling ingest/units internal/kv " +
-		"report report/pairs train/numbers"},
+	{"report/answer/budget", "dsp/balance ingest/condition ingest/derive ingest/fault ingest/spelling " +
+		"ingest/units internal/kv report report/pairs train/numbers"},
 	{"report/answer/contrast", "ingest/fault ingest/table ingest/units internal/kv report report/figure report/pairs " +
 		"train/contrast train/numbers"},
 	{"report/answer/export", "ingest/fault ingest/table train/numbers"},

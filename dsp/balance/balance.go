@@ -22,6 +22,21 @@ var CoefficientOf = map[string]string{
 	"lift_n": "cl", "drag_n": "cd", "mx_nm": "cl_roll", "my_nm": "cm", "mz_nm": "cn",
 }
 
+// LeverArm returns the reference by which a coefficient is divided once more than a force: "chord_m" or "span_m" for a
+// moment, and "" for a force. isCoefficient is false for a name that is not a coefficient of a balance.
+func LeverArm(coefficient string) (reference string, isCoefficient bool) {
+	switch coefficient {
+	case "cl", "cd":
+		return "", true
+	case "cm":
+		return "chord_m", true
+	case "cl_roll", "cn":
+		return "span_m", true
+	}
+
+	return "", false
+}
+
 // Balance describes how the columns of a campaign's files become the outcomes of a balance.
 type Balance struct {
 	Campaign   *setting.Campaign // columns, their units, the axes, and the settings of the balance

@@ -86,3 +86,14 @@ func TestAirKnown(t *testing.T) {
 
 	assert.False(t, airKnown(&setting.Campaign{}, nil), "known of nothing")
 }
+
+// Every coefficient that a load becomes has a lever arm, and other outcomes have none.
+func TestLeverArm(t *testing.T) {
+	for load, coefficient := range CoefficientOf {
+		_, isCoefficient := LeverArm(coefficient)
+		assert.True(t, isCoefficient, load)
+	}
+
+	_, isCoefficient := LeverArm("cost")
+	assert.False(t, isCoefficient, "an outcome that only begins like a coefficient")
+}

@@ -175,12 +175,12 @@ func addWindAxes(series map[string]dsp.Series, angle []float64) {
 func (f *Loads) addCoefficients(series map[string]dsp.Series, pressure []float64) {
 	d := f.Model
 	for name, coefficient := range CoefficientOf {
-		arm := d.SpanM
-		switch coefficient {
-		case "cl", "cd":
-			arm = 1
-		case "cm":
+		arm := 1.0
+		switch reference, _ := LeverArm(coefficient); reference {
+		case "chord_m":
 			arm = d.ChordM
+		case "span_m":
+			arm = d.SpanM
 		}
 
 		load := series[name]

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"doubletake/dsp/balance"
 	"doubletake/ingest/derive"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/spelling"
@@ -246,14 +247,10 @@ var references = map[string]string{
 	"temperature_c": "(273.15 + %[2]s)/(273.15 + %[1]s)",
 }
 
-// leverArms has the coefficients of a balance with the reference by which the moment is divided once more than a force,
-// or "" for a force.
-var leverArms = map[string]string{"cl": "", "cd": "", "cm": "chord_m", "cl_roll": "span_m", "cn": "span_m"}
-
 // addReferences adds the references of a balance's coefficient whose uncertainties are stated, and returns the factors
 // that follow the coefficient in the model. It returns "" for other outcomes.
 func (b *Budget) addReferences(c *campaign, outcome string, statements map[string]Quantity) (factors string) {
-	arm, isOfBalance := leverArms[outcome]
+	arm, isOfBalance := balance.LeverArm(outcome)
 	isCoefficient := isOfBalance && c.stated.References["chord_m"] > 0
 	for _, name := range slices.Sorted(maps.Keys(statements)) {
 		quantity := statements[name]
