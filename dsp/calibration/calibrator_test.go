@@ -60,22 +60,22 @@ func TestCalibratorFaults(t *testing.T) {
 		},
 	} {
 		c.ch.Name, c.ch.Samples = "m1", int64(len(c.x))
-		rd := arrays{
-			ingest.Info{Path: "cal.wav", Format: "wav", Encoding: "PCM 16", Channels: []ingest.Channel{c.ch}},
-			[][]float64{c.x},
+		rd := &ingesttest.Memory{
+			Header: ingest.Info{Path: "cal.wav", Format: "wav", Encoding: "PCM 16", Channels: []ingest.Channel{c.ch}},
+			X:      [][]float64{c.x},
 		}
 
 		_, err := measureTone(context.Background(), rd, rd.Info(), 0, &c.c)
 		assert.ErrorContains(t, err, "cal.wav: channel m1: "+want)
 	}
 
-	ok := arrays{
-		ingest.Info{Path: "cal.wav", Channels: []ingest.Channel{{Name: "m1", Samples: 30000, RateHz: rate}}},
-		[][]float64{tone(30000, rate, 1000, 0.1)},
+	usable := &ingesttest.Memory{
+		Header: ingest.Info{Path: "cal.wav", Channels: []ingest.Channel{{Name: "m1", Samples: 30000, RateHz: rate}}},
+		X:      [][]float64{tone(30000, rate, 1000, 0.1)},
 	}
 
 	c := setting.Calibrator{LevelDB: 114, SpreadDB: 0.2}
-	got, err := measureTone(context.Background(), ok, ok.Info(), 0, &c)
+	got, err := measureTone(context.Background(), usable, usable.Info(), 0, &c)
 	require.NoError(t, err)
 	require.LessOrEqual(t, got.AboveDB, 300.0, "%+v", got)
 	assert.Greater(t, got.PaPerUnit, 0.0, "%+v", got)
@@ -170,18 +170,3 @@ func TestCalibratorChannels(t *testing.T) {
 
 // npy encodes channels of equal length as an NPY file of shape (samples, channels).
 func npy(channels ...[]float64) string { return string(ingesttest.Columns(false, channels...)) }
-
-// arrays is a Reader of arrays in memory.
-type arrays struct {
-	info ingest.Info
-	data [][]float64
-}
-
-func (a arrays) Info() ingest.Info { return a.info }
-func (a arrays) Close() error      { return nil }
-func (a arrays) Read(channels []int, start int64, dst [][]float64) (int, error) {
-	for i, c := range channels {
-		copy(dst[i], a.data[c][start:])
-	}
-	return len(dst[0]), nil
-}

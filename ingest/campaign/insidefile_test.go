@@ -9,33 +9,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"doubletake/ingest"
+	"doubletake/ingest/ingesttest"
 	"doubletake/ingest/setting"
 )
-
-// arrays is a Reader of arrays in memory.
-type arrays struct {
-	info ingest.Info
-	data [][]float64
-}
-
-func (a arrays) Info() ingest.Info { return a.info }
-
-func (a arrays) Close() error { return nil }
-
-func (a arrays) Read(channels []int, start int64, dst [][]float64) (int, error) {
-	for i, c := range channels {
-		copy(dst[i], a.data[c][start:])
-	}
-	return len(dst[0]), nil
-}
 
 // A table of conditions in the file has a row for each channel.
 func TestTableInside(t *testing.T) {
 	channel := func(name string, n int) ingest.Channel {
 		return ingest.Channel{Name: name, Samples: int64(n), RateHz: 10}
 	}
-	rd := arrays{
-		ingest.Info{Path: "f.h5", Channels: []ingest.Channel{
+	rd := &ingesttest.Memory{
+		Header: ingest.Info{Path: "f.h5", Channels: []ingest.Channel{
 			channel("m1", 100), channel("m2", 100), channel("theta", 2),
 			channel("from", 2), channel("to", 2),
 		}, Attributes: []ingest.Attribute{
@@ -44,7 +28,7 @@ func TestTableInside(t *testing.T) {
 			{Name: "left.speed", Value: "1"},
 			{Name: "right.speed", Value: "2"},
 		}},
-		[][]float64{make([]float64, 100), make([]float64, 100), {10, 20}, {0, 50}, {40, 90}},
+		X: [][]float64{make([]float64, 100), make([]float64, 100), {10, 20}, {0, 50}, {40, 90}},
 	}
 
 	table := func(conditions ...setting.NamedString) (*Conditions, Grouping, error) {
@@ -54,10 +38,11 @@ func TestTableInside(t *testing.T) {
 	c, group, err := table(setting.NamedString{Name: "theta_deg", Value: "theta"})
 	require.NoError(t, err)
 
-	if len(c.Rows) != 2 || c.Rows[1].Channel != "2" || c.Rows[1].States[0].Value != 20 || !math.IsInf(c.Rows[0].End, 1) ||
-		len(group.Except) != 4 {
-		t.Errorf("%+v without %v", c.Rows, group.Except)
-	}
+	require.Len(t, c.Rows, 2)
+	assert.Equal(t, "2", c.Rows[1].Channel)
+	assert.InDelta(t, 20, c.Rows[1].States[0].Value, 0)
+	assert.True(t, math.IsInf(c.Rows[0].End, 1), "the row has no end")
+	assert.Len(t, group.Except, 4)
 
 	for want, s := range map[string][]setting.NamedString{
 		"array theta: expected a value for each of the 1 recordings, found 2": {

@@ -262,7 +262,7 @@ func TestBackground(t *testing.T) {
 
 // The facts about the data, as the page lists them.
 func TestQuality(t *testing.T) {
-	tab := tabletest.MustParse(t, rotor)
+	tab := tabletest.MustParse(t, tabletest.Rotor)
 	d := details(t, tab, "rpm")
 	recs := tabletest.MustParse(t, `
 recording rate_hz duration_s rms   integral_time_s

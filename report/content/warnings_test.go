@@ -14,16 +14,6 @@ import (
 	"doubletake/train/triplets"
 )
 
-// rotor has six triplets of five runs, with blade counts and angles.
-const rotor = `
-run recording rpm[1/min] blades theta_deg[deg] y_1[dB] y_2[dB]
-a   a#1       1000       2      0              10      12
-a   a#2       1000       2      30             20      22
-b   b#1       2000       2      0              30      32
-c   c#1       3000       3      0              40      42
-d   d#1       4000       3      0              50      52
-e   e#1       5000       4      0              60      62`
-
 // setOf reads the set of a table with the inputs named, and with all outcomes.
 func setOf(t *testing.T, tab *table.Table, inputs string) triplets.Set {
 	t.Helper()
@@ -73,7 +63,7 @@ func TestSplitWarnings(t *testing.T) {
 				"1 of the 2 held-out conditions",
 		},
 	} {
-		tab := tabletest.MustParse(t, rotor)
+		tab := tabletest.MustParse(t, tabletest.Rotor)
 		split := heldOut(t, tab, c.inputs, c.test)
 		got, err := Warnings(nil, nil, tab, split.Set, []Split{split})
 		require.NoError(t, err)

@@ -18,20 +18,10 @@ import (
 	"doubletake/train/triplets"
 )
 
-// rotor has six triplets of five runs, with blade counts and angles.
-const rotor = `
-run recording rpm[1/min] blades theta_deg[deg] y_1[dB] y_2[dB]
-a   a#1       1000       2      0              10      12
-a   a#2       1000       2      30             20      22
-b   b#1       2000       2      0              30      32
-c   c#1       3000       3      0              40      42
-d   d#1       4000       3      0              50      52
-e   e#1       5000       4      0              60      62`
-
 // cut splits the rotor's triplets by a rule.
 func cut(t *testing.T, inputs, rule string) (*stagetest.Experiment, *table.Table, triplets.Set, config.Split) {
 	t.Helper()
-	tab := tabletest.MustParse(t, rotor)
+	tab := tabletest.MustParse(t, tabletest.Rotor)
 	b := stagetest.New(t, "{inputs: ["+inputs+"], seeds: 1, splits: {s: {test: "+rule+"}}}", tab)
 	set, err := reportSet(b.Experiment, b.Ing.Conditions, tab)
 	require.NoError(t, err)
