@@ -2,6 +2,7 @@ package balance
 
 import (
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -28,8 +29,9 @@ func isPattern(name string) bool { return strings.Contains(name, "{") }
 // patternField matches a field of a pattern.
 var patternField = regexp.MustCompile(`\{[^}]*\}`)
 
-// TakePatterns finds the recordings without wind of the patterns that the settings name. It returns files
-// without these recordings, because they are not measurements of the campaign.
+// TakePatterns finds the recordings without wind that the settings name by a pattern or by a path. It returns files
+// without these recordings, because they are not measurements of the campaign. A file that is named by its path remains
+// a measurement if the campaign has a table of conditions, which may have a row for it.
 func (t *Tares) TakePatterns(files []string) ([]string, error) {
 	t.recordings = map[string][]tareRecording{}
 	tare := t.settings()
@@ -39,6 +41,11 @@ func (t *Tares) TakePatterns(files []string) ([]string, error) {
 
 	for key, text := range map[string]string{"file": tare.File, "after": tare.Closing} {
 		if !isPattern(text) {
+			isTare := func(file string) bool { return text != "" && filepath.Clean(file) == filepath.Clean(text) }
+			if t.Campaign.Conditions == "" {
+				files = slices.DeleteFunc(slices.Clone(files), isTare)
+			}
+
 			continue
 		}
 
