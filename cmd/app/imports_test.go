@@ -90,7 +90,6 @@ var imports = []struct{ of, may string }{
 		"ingest/fault ingest/condition ingest/spelling ingest/simulate ingest/format dsp train train/baseline " +
 		"train/experiment train/form train/holdout train/honest"},
 	{"pipeline/watch", "pipeline/engine"},
-	{"pipeline/scaffold", "pipeline/config ingest/..."},
 	{"pipeline/stages", "pipeline/stages/... pipeline/config pipeline/engine internal/kv internal/pack " +
 		"report/content report/findings report/pairs report/pairs/repeats report/variants ingest/table ingest/... dsp " +
 		"dsp/... train/... " +
@@ -107,10 +106,11 @@ var imports = []struct{ of, may string }{
 		"pipeline/stages/plan pipeline/stages/reportstage pipeline/watch ingest ingest/fault ingest/spelling report train " +
 		"train/holdout"},
 	{"pipeline/pipelinetest", "pipeline"},
-	{"cmd", "pipeline pipeline/config pipeline/inspect pipeline/locate pipeline/runs pipeline/scaffold " +
+	{"cmd", "pipeline pipeline/config pipeline/inspect pipeline/locate pipeline/runs cmd/app/scaffold " +
 		"report/answer/... report/pairs " +
 		"ingest ingest/fault ingest/spelling ingest/simulate ingest/units train train/numbers train/score report docs " +
 		"ingest/format train/baseline dsp"}, // of Extensions
+	{"cmd/app/scaffold", "pipeline/config ingest/..."},
 	{"cmd/pipeline", "cmd/app"},
 }
 

@@ -9,8 +9,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"doubletake/cmd/app/scaffold"
 	"doubletake/pipeline"
-	"doubletake/pipeline/scaffold"
 	"doubletake/report/answer/export"
 )
 

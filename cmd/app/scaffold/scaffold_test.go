@@ -329,7 +329,7 @@ func TestLookAtEveryFormat(t *testing.T) {
 		"arrow/testdata/recording.arrow", "testdata/arrays/v5.mat", "testdata/arrays/v73.mat", "testdata/arrays/mics.npz",
 		"testdata/arrays/run.tdms", "testdata/arrays/ISAE_2_square20_L0.h5", "testdata/arrays/tunnel_U10_a4.h5",
 	} {
-		b, err := os.ReadFile(filepath.Join("..", "..", "ingest", "format", file))
+		b, err := os.ReadFile(filepath.Join("..", "..", "..", "ingest", "format", file))
 		require.NoError(t, err)
 
 		dir := t.TempDir()
@@ -535,7 +535,7 @@ func TestPerChannelArrays(t *testing.T) {
 	} {
 		dir := t.TempDir()
 
-		b, err := os.ReadFile(filepath.Join("../../ingest/format/testdata/layouts", name))
+		b, err := os.ReadFile(filepath.Join("../../../ingest/format/testdata/layouts", name))
 		require.NoError(t, err)
 
 		write(t, dir, filepath.Base(name), string(b))

@@ -5,7 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"doubletake/pipeline/scaffold"
+	"doubletake/cmd/app/scaffold"
 )
 
 func ExampleLook() {
