@@ -262,7 +262,7 @@ func (p *Posterior) queriesAfter() []interval.Query {
 }
 
 // unitClasses are the classes whose scale is learned from left-out units, rather than from groups.
-var unitClasses = []interval.Class{interval.Measured, interval.Inside, interval.Combination}
+var unitClasses = []interval.Class{interval.Measured, interval.BetweenMeasured, interval.Combination}
 
 // placesAfter returns, by condition and label, the place of the name among the measured names after the conditions in
 // done were measured. New names that were measured follow the known ones, in the order of their conditions. Names that

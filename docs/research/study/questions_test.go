@@ -12,7 +12,7 @@ import (
 )
 
 // questionClasses are the classes of docs/honest.md in the order of the page.
-var questionClasses = []string{"inside", "combination", "new value", "new thing", "measured", "outside"}
+var questionClasses = []string{"between", "combination", "new value", "new thing", "measured", "outside"}
 
 // questionLevels are the levels of the intervals that questions.py asks for, as in the names of its columns.
 var questionLevels = []string{"0.68", "0.9", "0.95", "0.99"}
@@ -202,7 +202,7 @@ func TestQuestions(t *testing.T) {
 func TestHonestQuotesQuestions(t *testing.T) {
 	all := tableOf(t, "questions")
 	combination := all.where("class", "combination")
-	inside := all.where("class", "inside")
+	between := all.where("class", "between")
 	share := func(units rows, level string) float64 {
 		part, _ := units.coverage("program", level)
 
@@ -212,9 +212,10 @@ func TestHonestQuotesQuestions(t *testing.T) {
 	combinations := fmt.Sprintf("On %d measured sets of four campaigns 68 %% intervals of a left-out combination "+
 		"contained %.0f %% of the values, and 95 %% intervals contained %.0f %%;",
 		len(combination.setNames()), share(combination, "0.68"), share(combination, "0.95"))
-	between := fmt.Sprintf("on %d sets of two campaigns intervals of a condition inside contained %.0f %% and %.0f %%",
-		len(inside.setNames()), share(inside, "0.68"), share(inside, "0.95"))
-	sentence := combinations + " " + between
+	betweens := fmt.Sprintf("on %d sets of two campaigns intervals of a condition between measured ones "+
+		"contained %.0f %% and %.0f %%",
+		len(between.setNames()), share(between, "0.68"), share(between, "0.95"))
+	sentence := combinations + " " + betweens
 	t.Log(sentence)
 
 	page := string(testfile.Read(t, "../../honest.md"))

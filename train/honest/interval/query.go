@@ -20,12 +20,12 @@ type Class string
 
 // Classes, each with the units that are left out to learn the scale of the errors of its conditions.
 const (
-	Measured    Class = "measured"    // the condition was measured; units are single conditions
-	Inside      Class = "inside"      // between measured conditions; units are values of an input, or single conditions
-	Combination Class = "combination" // each value was measured, but not together; units are combinations
-	NewValue    Class = "new value"   // a value of the groups' condition was not measured; units are the groups
-	NewThing    Class = "new thing"   // a thing was not measured; units are the groups
-	Outside     Class = "outside"     // the condition lies outside the measured range; no unit shows the error there
+	Measured        Class = "measured"    // the condition was measured; units are single conditions
+	BetweenMeasured Class = "between"     // between measured conditions; units are values of an input, or conditions
+	Combination     Class = "combination" // each value was measured, but not together; units are combinations
+	NewValue        Class = "new value"   // a value of the groups' condition was not measured; units are the groups
+	NewThing        Class = "new thing"   // a thing was not measured; units are the groups
+	Outside         Class = "outside"     // the condition lies outside the measured range; no unit shows the error there
 )
 
 // Design lists the training conditions by the values of their factors.
@@ -304,8 +304,8 @@ func (q Query) Words(origin string) string {
 		return ""
 	case q.Class == Measured:
 		return "measured: this condition was " + origin
-	case q.Class == Inside:
-		return "inside: between conditions that were " + origin
+	case q.Class == BetweenMeasured:
+		return "between: it lies between conditions that were " + origin
 	case q.Scale.Factors == nil:
 		return "combination: each value was " + origin + ", but not all of them together"
 	default:
@@ -354,9 +354,9 @@ func (c *Calibration) Query(x []float64, places []int) Query {
 	case missing != nil:
 		return Query{Class: Combination, Scale: unitScale}
 	case between != none:
-		return Query{Class: Inside, Scale: c.unitScale(d.Names([]int{between}))}
+		return Query{Class: BetweenMeasured, Scale: c.unitScale(d.Names([]int{between}))}
 	case scatters:
-		return Query{Class: Inside, Scale: unitScale}
+		return Query{Class: BetweenMeasured, Scale: unitScale}
 	case index.has(places):
 		return Query{Class: Measured, Scale: unitScale}
 	default: // the combination has more factors than units have

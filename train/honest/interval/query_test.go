@@ -95,11 +95,11 @@ func TestQuery(t *testing.T) {
 		units []string // factors of the units; nil: single conditions
 		scale bool     // whether a scale of units holds, rather than the law of the groups
 	}{
-		{"measured, but for the temperature, which scatters", []float64{2, 20, 10, 15.02}, interval.Inside, nil, true},
+		{"measured, but the temperature scatters", []float64{2, 20, 10, 15.02}, interval.BetweenMeasured, nil, true},
 		{"the gap of the design", []float64{2, 30, 20, 16}, interval.Combination, []string{"u", "flap"}, true},
-		{"an angle between measured ones", []float64{3, 20, 10, 16}, interval.Inside, []string{"alpha"}, true},
+		{"an angle between measured ones", []float64{3, 20, 10, 16}, interval.BetweenMeasured, []string{"alpha"}, true},
 		{"an angle between, in the gap", []float64{3, 30, 20, 16}, interval.Combination, []string{"u", "flap"}, true},
-		{"a flap between measured ones", []float64{2, 20, 5, 16}, interval.Inside, []string{"flap"}, true},
+		{"a flap between measured ones", []float64{2, 20, 5, 16}, interval.BetweenMeasured, []string{"flap"}, true},
 		{"a speed between measured ones", []float64{2, 25, 10, 16}, interval.NewValue, nil, false},
 		{"beyond the speeds", []float64{2, 40, 10, 16}, interval.Outside, nil, false},
 		{"beyond the temperatures", []float64{2, 20, 10, 30}, interval.Outside, nil, false},
@@ -159,7 +159,7 @@ func TestQueryByPython(t *testing.T) {
 	}
 
 	for _, class := range []interval.Class{
-		interval.Measured, interval.Inside, interval.Combination, interval.NewValue, interval.Outside,
+		interval.Measured, interval.BetweenMeasured, interval.Combination, interval.NewValue, interval.Outside,
 	} {
 		assert.Greater(t, count[class], 20, "conditions of class %q", class)
 	}

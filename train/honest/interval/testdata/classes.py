@@ -42,9 +42,9 @@ def classes(design):
             yield 'combination', [names[k] for k in missing[0]]
         elif between:
             last = between[-1]
-            yield 'inside', [names[last]] if len(values[last]) >= 3 else None
+            yield 'between', [names[last]] if len(values[last]) >= 3 else None
         elif any(scatter):
-            yield 'inside', []
+            yield 'between', []
         else:
             yield ('measured' if query in rows else 'combination'), []
 
