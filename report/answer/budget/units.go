@@ -10,14 +10,43 @@ import (
 // This file finds the observations of a campaign and numbers their units.
 
 // numbering numbers keys in the order of their first appearance.
-type numbering map[string]int
+type numbering[K comparable] map[K]int
 
 // id returns the number of a key. It adds the key if it is new.
-func (n numbering) id(key string) int {
+func (n numbering[K]) id(key K) int {
 	if _, known := n[key]; !known {
 		n[key] = len(n)
 	}
 	return n[key]
+}
+
+// runPart identifies a part of a run of a name.
+type runPart struct {
+	run string
+
+	// 0: the whole run. Otherwise 1 plus the number of the half of the recording, or of the row of the user's table.
+	part int
+}
+
+// observationKey identifies an observation: cells with equal keys belong to one observation.
+type observationKey struct {
+	condition int // number of the condition
+	runPart
+}
+
+// unitKey identifies a unit of a level.
+type unitKey struct {
+	around int    // number of the unit that contains it
+	name   string // of the day or the run
+}
+
+// unitNumbers numbers the units of each level, and their names.
+type unitNumbers struct {
+	conditions numbering[string]
+	above      numbering[unitKey] // the units above the runs, such as days
+	runs       numbering[unitKey]
+	aboveNames numbering[string]
+	runNames   numbering[runPart]
 }
 
 // numberUnits finds the observations of all rows, and numbers their units of all levels. above names the unit above the
@@ -32,45 +61,45 @@ func (c *campaign) numberUnits(above []string) {
 	c.units = make([][]int, len(c.levels))
 	c.names = make([][]int, len(c.levels))
 	c.rows = map[int][]int{}
-	ids := numbering{}
+	numbers := unitNumbers{
+		numbering[string]{}, numbering[unitKey]{}, numbering[unitKey]{}, numbering[string]{}, numbering[runPart]{},
+	}
 	rowRuns := c.rowRuns()
-	known := map[string]int{} // observations by their marks
-	for i := range c.Rows() {
-		key := c.conditionKey(i)
-		id := ids.id(key)
-		c.condition = append(c.condition, id)
-		c.rows[id] = append(c.rows[id], i)
-		runs := pairs.RunsOf(c.Table, i)
+	known := map[observationKey]int{} // number of each observation
+	for row := range c.Rows() {
+		condition := numbers.conditions.id(c.conditionKey(row))
+		c.condition = append(c.condition, condition)
+		c.rows[condition] = append(c.rows[condition], row)
+		runs := pairs.RunsOf(c.Table, row)
+		isOneRun := len(runs) == 1 // both outcomes of the row are parts of one run
 		for half := range c.perRow {
-			run := runs[min(half, len(runs)-1)]
-			part := "" // of the run; both halves of a row are parts of one run if the row has one
-			if len(runs) == 1 {
-				part = "\x01" + strconv.Itoa(half)
+			key := observationKey{condition, runPart{run: runs[min(half, len(runs)-1)]}}
+			if isOneRun {
+				key.part = 1 + half
 			}
 
 			if rowRuns != nil {
-				part = "\x01row" + strconv.Itoa(rowRuns[i][half])
+				key.part = 1 + rowRuns[row][half]
 			}
 
-			// Rows with the same mark are parts of one observation.
-			mark := key + "\x01" + run + part
-			if number, isKnown := known[mark]; isKnown {
-				if len(runs) == 1 && rowRuns == nil { // otherwise the run is part of several pairs, and counts once
-					c.cells[number] = append(c.cells[number], tableCell{i, half})
+			if number, isKnown := known[key]; isKnown {
+				// A whole run that is part of several pairs counts once. Parts of a run are averaged.
+				if isOneRun && rowRuns == nil {
+					c.cells[number] = append(c.cells[number], tableCell{row, half})
 				}
 
 				continue
 			}
 
-			known[mark] = len(c.cells)
-			c.cells = append(c.cells, []tableCell{{i, half}})
+			known[key] = len(c.cells)
+			c.cells = append(c.cells, []tableCell{{row, half}})
 
-			name := run
-			if repeats { // two runs that have one name together are two units
-				name += part
+			name := runPart{run: key.run}
+			if repeats { // two runs of one name are two units
+				name.part = key.part
 			}
 
-			c.addUnits(ids, observationKeys{row: i, condition: key, name: name}, above, repeats)
+			c.addUnits(numbers, observationUnits{row, condition, name}, above, repeats)
 		}
 	}
 }
@@ -125,34 +154,34 @@ func rowsOfPairs(pairs int) int {
 	return n
 }
 
-// observationKeys are the keys from which addUnits makes the units of an observation.
-type observationKeys struct {
+// observationUnits says to which units an observation belongs.
+type observationUnits struct {
 	row       int
-	condition string // of conditionKey
-	name      string // of the run
+	condition int     // number of the condition
+	name      runPart // of the run, or of the observation if each outcome is a run
 }
 
-// addUnits appends the units of an observation to units, and their names to names: the condition, the unit above the
-// runs if above is not nil, and the run if it is not the observation itself. Characters that names do not contain keep
-// the keys of different levels apart.
-func (c *campaign) addUnits(ids numbering, keys observationKeys, above []string, repeats bool) {
+// addUnits appends the units of an observation to c.units, and their names to c.names: the condition, the unit above
+// the runs if above is not nil, and the run if the observation is a part of it (repeats is false).
+func (c *campaign) addUnits(numbers unitNumbers, observation observationUnits, above []string, repeats bool) {
 	runLevel := 0
-	unit := keys.condition
-	c.units[0] = append(c.units[0], ids.id(unit))
+	unit := observation.condition
+	c.units[0] = append(c.units[0], unit)
 	if above != nil {
-		day := "\x02" + above[keys.row]
-		unit += day
-		c.units[depthOf(0)] = append(c.units[depthOf(0)], ids.id(unit))
-		c.names[0] = append(c.names[0], ids.id(day))
+		day := above[observation.row]
+		unit = numbers.above.id(unitKey{unit, day})
+		c.units[depthOf(0)] = append(c.units[depthOf(0)], unit)
+		c.names[0] = append(c.names[0], numbers.aboveNames.id(day))
 		runLevel = 1
 	}
 
 	if !repeats {
-		run := c.Column("run").Strings[keys.row]
-		c.units[depthOf(runLevel)] = append(c.units[depthOf(runLevel)], ids.id(unit+"\x03"+run))
+		run := c.Column("run").Strings[observation.row]
+		depth := depthOf(runLevel)
+		c.units[depth] = append(c.units[depth], numbers.runs.id(unitKey{unit, run}))
 	}
 
-	c.names[runLevel] = append(c.names[runLevel], ids.id("\x03"+keys.name))
+	c.names[runLevel] = append(c.names[runLevel], numbers.runNames.id(observation.name))
 }
 
 // levelNames returns the names of the levels below the condition, without the level above the runs.
