@@ -54,7 +54,7 @@ func TestPathError(t *testing.T) {
 	}
 }
 
-// Columns without names are called by their numbers. If a file has too few of them, correcting a header is no remedy.
+// Columns without names are called by their numbers. If a file has too few of them, correcting a header does not help.
 func TestNumberedColumns(t *testing.T) {
 	numbered := ingest.Info{Path: "x", Format: "text", Channels: []ingest.Channel{{Name: "1"}, {Name: "2"}}}
 	assert.True(t, numbered.HasNumberedColumns())

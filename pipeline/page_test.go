@@ -45,7 +45,7 @@ type mark struct {
 	num           map[string][]float64 // x, y, z, lo and hi
 }
 
-// marks returns all series of a figure. A value that is no number is NaN.
+// marks returns all series of a figure. A value that is not a number is NaN.
 func marks(t *testing.T, path string) []mark {
 	t.Helper()
 

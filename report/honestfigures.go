@@ -331,7 +331,7 @@ func (m *maker) rowsOf(c int) []int {
 }
 
 // intervals returns the intervals of the calibrated model at held-out conditions, or the network's intervals if there
-// is no calibration.
+// is not a calibration.
 func (s *SplitDetail) intervals() shownIntervals {
 	calibrated := s.Calibrated
 	if calibrated == nil {

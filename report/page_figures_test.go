@@ -47,7 +47,7 @@ func (m drawnMark) points(t *testing.T, panel string, names []string) []string {
 		fields := []string{panel, m.Series}
 		for _, list := range lists {
 			number := ""
-			if i < len(list) && list[i] != "-" { // "-" is no finite number
+			if i < len(list) && list[i] != "-" { // "-" is not a finite number
 				number = list[i]
 			}
 

@@ -161,7 +161,7 @@ func TestDocumentLinks(t *testing.T) {
 }
 
 // anchors are the headings as GitHub names them: lower case, blanks to hyphens,
-// all else that is no letter, digit, hyphen or underscore left out.
+// all else that is not a letter, digit, hyphen or underscore left out.
 func anchors(text string) (out []string) {
 	fenced := false
 	for _, l := range strings.Split(text, "\n") {

@@ -226,7 +226,7 @@ func TestAcross(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []string{"a", "b"}, p.Run)
 
-	// Days within sessions are no condition. Times of day are none of an occasion, and runs count anew on each.
+	// Days within sessions are not a condition. Times of day are none of an occasion, and runs count anew on each.
 	o.Run = "run"
 	o.Across = "Set"
 	o.Labels = []string{"Set", "Day"}

@@ -63,7 +63,7 @@ func TestRealPrinceton(t *testing.T) {
 
 	together := campaign.Grouping{Channels: []string{"lift", "drag"}, Together: true}
 
-	// The name Speed1R is no number: an error that tells the user to leave the folder out.
+	// The name Speed1R is not a number: an error that tells the user to leave the folder out.
 	runs, err := assemble(files, infos, nil, pat, together)
 	ingesttest.WantDataError(t, runs, err, "Speed1R/angle0.txt", "Speed{setting}/angle{alpha_deg}.txt")
 

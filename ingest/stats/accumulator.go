@@ -170,7 +170,7 @@ func (a *accumulator) stretches(block []float32, d kernel.Description) {
 		if n > 2 {
 			a.prior = float64(block[n-3])
 		} else {
-			a.first = true // the sample before the block is no longer known
+			a.first = true // the sample before the block is not known any more
 		}
 	}
 }

@@ -41,7 +41,7 @@ func Parse(text string) ([]Pair, error) {
 }
 
 // cutValue returns the value with which a text begins, and the rest after the comma behind it. more is false if there
-// is no comma, which means that the value is the last.
+// is not a comma, which means that the value is the last.
 func cutValue(text string) (value, rest string, more bool) {
 	closing := 0 // index of the slash that closes the value; 0 if the value does not begin with a slash or does not close
 	if strings.HasPrefix(text, "/") {

@@ -44,7 +44,7 @@ func TestReadHeads(t *testing.T) {
 		assert.Equal(t, 4.0, h[4], "channel %d", i)
 	}
 
-	// A cell that is no number is NaN, and costs the other channels nothing.
+	// A cell that is not a number is NaN, and costs the other channels nothing.
 	path := filepath.Join(t.TempDir(), "bad.csv")
 	require.NoError(t, os.WriteFile(path, []byte("1,2\n3,4\n5,x\n7,8\n"), 0o644))
 

@@ -164,7 +164,7 @@ c   c#1       1250       1       2`)
 	d := details(t, tab, "rpm")
 	require.NoError(t, d.AddSpectra(spectraTable(t)))
 
-	if len(d.page.Spectra) != 2 { // zz is no recording of the triplets, c#1 has no spectrum
+	if len(d.page.Spectra) != 2 { // zz is not a recording of the triplets, c#1 has no spectrum
 		t.Fatalf("%d spectra", len(d.page.Spectra))
 	}
 

@@ -32,7 +32,7 @@ func written(t *testing.T, v float64) float64 {
 	return float64(got)
 }
 
-// A number that is written reads back to its bits, negative zero as zero, and what is no number or not finite as NaN.
+// A number that is written reads back to its bits, negative zero as zero, and anything that is not finite as NaN.
 func TestFloat(t *testing.T) {
 	for _, v := range []float64{0.1, -2.5, 1e300} {
 		assert.Equal(t, v, written(t, v))

@@ -23,7 +23,7 @@ func TestExtensions(t *testing.T) {
 	dir, replace := t.TempDir(), map[string]string{}
 	for _, c := range []struct {
 		patch string
-		most  int // files of code that are no tests
+		most  int // files of code that are not tests
 		of    string
 	}{
 		{"metric", 2, "./train/score"},

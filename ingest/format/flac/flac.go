@@ -185,7 +185,7 @@ func (r *reader) count(o ingest.Options) error {
 	switch {
 	case r.samples == 0:
 		if ended {
-			err = nil // the end of the file is no error to show
+			err = nil // the end of the file is not an error to show
 		}
 
 		return &fault.Error{

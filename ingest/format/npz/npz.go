@@ -235,7 +235,7 @@ func addOther(r *arrays.Reader, m member, err error) {
 		err = &named
 	}
 
-	isEmpty := strings.Contains(err.Error(), "an empty array") // npy.Open's words; such an array is no recording
+	isEmpty := strings.Contains(err.Error(), "an empty array") // npy.Open's words; such an array is not a recording
 	r.Unread(m.name, !isEmpty, err.Error())
 }
 

@@ -32,7 +32,7 @@ type layout struct {
 	clockStarts  []float64 // the first of these times in s; earlier ones are of the next day. -Inf: times have dates
 
 	looked   int      // number of rows looked at for filled
-	headRows [][]byte // header rows with numbers, of units or positions; if one is repeated among the data, it is no data
+	headRows [][]byte // header rows with numbers, of units or positions; if one is repeated among the data, it is not data
 
 	dataOffset int64   // offset in the file of the first line that may be a row, in bytes
 	dataLine   int64   // number of that line, from 1

@@ -10,7 +10,7 @@ import (
 
 const (
 	// rateTolerance is the relative difference up to which a rate agrees with the rate of the options. A clock is read,
-	// not set: one percent off the nominal rate is no contradiction.
+	// not set: one percent off the nominal rate is not a contradiction.
 	rateTolerance = 0.01
 
 	// statedTolerance is the relative difference up to which the steps of the time agree with the rate in the header.

@@ -160,7 +160,7 @@ func TestCompare(t *testing.T) {
 	assert.Contains(t, string(r.SVG()), `data-lo="`)
 
 	// Repeats of a table of results: both runs of each pair are units, whose means are 1.5 ± 0.5 and 3.5 ± 0.5. Pairs that
-	// no run names are units themselves: 1e+06 is no name of two runs.
+	// no run names are units themselves: 1e+06 is not the name of two runs.
 	for _, c := range []struct {
 		table string
 		units int

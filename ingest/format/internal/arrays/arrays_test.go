@@ -42,7 +42,7 @@ func Example() {
 }
 
 // A signal of Siemens Testlab, as scipy reads its struct: x_values.increment is the step in s, y_values.quantity.label
-// the unit of the values, and function_record.name the name of the channel. A label of another struct is no unit.
+// the unit of the values, and function_record.name the name of the channel. A label of another struct is not a unit.
 func TestSignalsOfTestlab(t *testing.T) {
 	r := arrays.New(ingest.Info{Path: "run.mat", Format: "mat"})
 	for _, attr := range [][2]string{

@@ -35,7 +35,7 @@ func (r *Reader) TimeSeries(channels []int) error {
 		got, err := r.Read([]int{i}, 0, [][]float64{f})
 		failed := err != nil && !errors.Is(err, io.EOF)
 		if failed || got < len(f) || !evenFrom0(f) {
-			continue // a channel that cannot be read is no reason to refuse the others
+			continue // a channel that cannot be read does not keep the others from being read
 		}
 
 		return fault.At(r.info.Path, "channel "+asked.Name, "a time series",
