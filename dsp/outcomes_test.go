@@ -274,12 +274,12 @@ func TestWeightingTable(t *testing.T) {
 	}
 }
 
-// Expected: the weighted sum of a tone is its level plus the weighting at it, of
-// noise the integral of density times weighting, to the deviation predicted.
-func TestOverall(t *testing.T) {
+// Expected: the overall level of a tone is the level of its mean square a²/2, plus the weighting at its frequency.
+func TestOverallOfTone(t *testing.T) {
 	const (
-		rate = 12_800.
-		a    = 0.2
+		rateHz    = 12_800.
+		toneHz    = 100.
+		amplitude = 0.2
 	)
 	s := DefaultSettings()
 	s.Outcomes = []string{"overall"}
@@ -287,31 +287,55 @@ func TestOverall(t *testing.T) {
 
 	x := make([]float64, 16*1280)
 	for i := range x {
-		x[i] = a * math.Sin(2*math.Pi*100*float64(i)/rate)
+		x[i] = amplitude * math.Sin(2*math.Pi*toneHz*float64(i)/rateHz)
 	}
 
-	p, _, err := outcomesOf(t, "split-half-spectrum", memory{x}, s, rate, nil)
+	p, _, err := outcomesOf(t, "split-half-spectrum", memory{x}, s, rateHz, nil)
 	require.NoError(t, err)
 
-	z, _ := p.value(t, 0, "oaspl_db", "sd")
+	want := LevelDB(amplitude*amplitude/2, 20e-6)
+	level, _ := p.value(t, 0, "oaspl_db", "sd")
+	assert.InDelta(t, want, level[0], 1e-9, "dB")
 
-	want := LevelDB(a*a/2, 20e-6)
-	assert.InDelta(t, want, z[0], 1e-9, "dB")
-
-	for w, at := range map[string]float64{"a": WeightingDB("A", 100), "c": WeightingDB("C", 100)} {
-		// Two neighbouring bins read an eighth of the mean square each: weighted at 90 and 110 Hz.
-		got, _ := p.value(t, 0, "oaspl_"+w+"_db", "sd")
-		assert.InDelta(t, want+at, got[1], 0.05, "%s: dB", w)
+	for _, weighting := range []string{"A", "C"} {
+		// The window moves a part of the power into the neighbouring bins of 90 and 110 Hz, whose weightings differ.
+		level, _ := p.value(t, 0, "oaspl_"+strings.ToLower(weighting)+"_db", "sd")
+		assert.InDelta(t, want+WeightingDB(weighting, toneHz), level[1], 0.05, "%s: dB", weighting)
 	}
 
-	for _, f := range []struct {
-		hz   []float64
-		want string
-	}{{[]float64{100, 7000}, "overall_hz: expected one bin or more"}} {
-		s.OverallHz = f.hz
-		_, _, err := outcomesOf(t, "split-half-spectrum", memory{x}, s, rate, nil)
-		require.Error(t, err)
-		assert.True(t, strings.HasPrefix(err.Error(), f.want))
+	s.OverallHz = []float64{100, 7000} // beyond half the sampling rate
+	_, _, err = outcomesOf(t, "split-half-spectrum", memory{x}, s, rateHz, nil)
+	assert.ErrorContains(t, err, "overall_hz: expected one bin or more")
+}
+
+// Expected: the overall level of white noise is the level of the integral of its density times the weighting, here a
+// sum over steps of 1 Hz. Each level may differ by four of its predicted deviations.
+func TestOverallOfNoise(t *testing.T) {
+	const (
+		rateHz = 12_800.
+		fromHz = 100
+		toHz   = 6000
+	)
+	s := DefaultSettings()
+	s.Outcomes = []string{"overall"}
+	s.Weighting = []string{"Z", "A", "C"}
+	s.OverallHz = []float64{fromHz, toHz}
+
+	// Noise of unit variance has the density 2/rateHz.
+	p, _, err := outcomesOf(t, "split-half-spectrum", memory{noise(64*1280, 5)}, s, rateHz, nil)
+	require.NoError(t, err)
+
+	for weighting, name := range map[string]string{"Z": "oaspl_db", "A": "oaspl_a_db", "C": "oaspl_c_db"} {
+		meanSquare := 0.0
+		for hz := fromHz; hz < toHz; hz++ {
+			meanSquare += 2 / rateHz * math.Pow(10, WeightingDB(weighting, float64(hz)+0.5)/10)
+		}
+
+		level, sd := p.value(t, 0, name, "sd")
+		for half := range 2 {
+			assert.Less(t, sd[half], 0.2, "%s: predicted deviation in dB", name)
+			assert.InDelta(t, LevelDB(meanSquare, 20e-6), level[half], 4*sd[half], "%s: dB", name)
+		}
 	}
 }
 

@@ -309,8 +309,9 @@ func (p *clusterProject) testKills(t *testing.T, cancelJob func(t *testing.T)) {
 	kills.requireSameResults(t, "there")
 }
 
-// testNoPlace runs while no job can begin. The run says so within 20 s of the submission, by its own clock, with the
-// scheduler's reason, and states no time that is left. If there is place again, it goes on to its end.
+// testNoPlace runs while no job can begin. Within 20 s of the submission, by the run's own clock, the run prints that
+// no job has begun. The message contains the scheduler's reason, which matches the regular expression reason, and no
+// estimate of the time that is left. After makePlace the run goes on to its end.
 func (p *clusterProject) testNoPlace(t *testing.T, reason string, makePlace func(t *testing.T)) {
 	t.Helper()
 

@@ -84,38 +84,37 @@ func New(defs []Definition, constants map[string]float64, conditions, labels, ou
 		known = append(known, d.Name)
 	}
 
-	open := make([]derived, len(defs)) // definitions that are not in the set yet
+	parsed := make([]derived, len(defs))
 	for i, d := range defs {
 		names, value, err := parse(d, known, labels)
 		if err != nil {
 			return nil, err
 		}
 
-		open[i] = derived{Definition: d, names: names, value: value, needs: names}
+		parsed[i] = derived{Definition: d, names: names, value: value, needs: names}
 	}
 
-	if err := s.appendInOrder(open, outcomes); err != nil {
+	if err := s.appendInOrder(parsed, outcomes); err != nil {
 		return nil, err
 	}
 
 	return s, nil
 }
 
-// appendInOrder appends the open definitions to the set, each after those that it needs. It overwrites open.
-// Definitions that need each other in a circle are an *Error.
-func (s *Set) appendInOrder(open []derived, outcomes []string) error {
+// appendInOrder appends definitions to the set, each after the definitions that it needs. It returns an *Error if
+// definitions need each other in a circle.
+func (s *Set) appendInOrder(defs []derived, outcomes []string) error {
+	open := defs // definitions that are not in the set yet
 	for len(open) > 0 {
-		// A pass appends what it can. During the pass open still contains some definitions that were appended
-		// in this pass. Definitions that need those wait for the next pass.
-		kept := 0
+		// A pass appends each definition that needs none of the definitions that were open when the pass began.
+		var waiting []derived
 		for _, d := range open {
 			if !s.settle(d, open, outcomes) {
-				open[kept] = d
-				kept++
+				waiting = append(waiting, d)
 			}
 		}
 
-		if kept == len(open) {
+		if len(waiting) == len(open) {
 			var names []string
 			for _, d := range open {
 				names = append(names, d.Name)
@@ -125,7 +124,7 @@ func (s *Set) appendInOrder(open []derived, outcomes []string) error {
 				"it needs itself, among %s; a derived number needs measured ones in the end", strings.Join(names, ", "))}
 		}
 
-		open = open[:kept]
+		open = waiting
 	}
 
 	return nil

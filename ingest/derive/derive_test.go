@@ -39,6 +39,15 @@ func TestExpressions(t *testing.T) {
 	}
 }
 
+// Definitions keep their order, except that a definition comes after those that it needs. Here the first one needs the
+// last one, and therefore waits.
+func TestOrder(t *testing.T) {
+	definitions := []Definition{{"area", "c*b"}, {"b2", "b*2"}, {"b4", "b2*2"}, {"b3", "b2+1"}, {"c", "b"}}
+	s, err := New(definitions, nil, []string{"b"}, nil, nil)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"b2", "c", "area", "b4", "b3"}, s.Conditions())
+}
+
 // Names are compared, whatever they contain, and the error of a result shows them. "a" is a name here, although a
 // condition is called so.
 func TestNames(t *testing.T) {

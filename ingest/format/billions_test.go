@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"doubletake/ingest"
+	"doubletake/ingest/fault"
 	"doubletake/ingest/ingesttest"
 	"doubletake/internal/testfile"
 	"github.com/stretchr/testify/assert"
@@ -20,9 +21,9 @@ import (
 )
 
 // Files of some thousand bytes may declare billions of samples, or have none of those that they declare. In every
-// format, such a file gives at most 2^26 samples, and at most 2^20 if it ends without an error. The test says so if
-// opening and reading takes more than a second of processor time or 64 MiB. Each file is a sound file, most by another
-// program, into which the test writes the number.
+// format, such a file gives at most 2^26 samples, and at most 2^20 if it ends without an error. An error names the file
+// and the place. The test says so if opening and reading takes more than a second of processor time or 64 MiB. Each
+// file is a sound file, most by another program, into which the test writes the number.
 func TestBillions(t *testing.T) {
 	files := billions(t)
 	for _, f := range All() {
@@ -40,6 +41,9 @@ func TestBillions(t *testing.T) {
 					assert.LessOrEqual(t, n, int64(1<<26), "%s %d %s: samples", f.Name, i, truncated)
 					if err == nil {
 						assert.LessOrEqual(t, n, int64(1<<20), "%s %d %s: samples of a file without an error", f.Name, i, truncated)
+					} else {
+						var damage *fault.Error
+						assert.ErrorAs(t, err, &damage, "%s %d %s", f.Name, i, truncated)
 					}
 
 					t.Logf("%s %d %s: %d samples, %v, %v", f.Name, i, truncated, n, ingesttest.CPU()-start, err)

@@ -8,8 +8,8 @@ import (
 	"doubletake/ingest/spelling"
 )
 
-// Error is the error about a setting. A room that takes settings does not know where the user wrote them: who does adds
-// the place.
+// Error is the error about a setting. A package that takes settings does not know where the user wrote them. Its caller
+// may know, and then adds the place, such as the line of a configuration file.
 type Error struct {
 	Key  string // the setting's name with points, such as "balance.tare.file"; "" means the whole section
 	Text string // the expected value, the value found, and the remedy
@@ -29,9 +29,10 @@ func Errorf(key, format string, args ...any) *Error {
 	return &Error{Key: key, Text: fmt.Sprintf(format, args...)}
 }
 
-// CheckOneOf returns an Error about a name that the setting with a key gives, unless the name is one of the known
-// names. The error consists of the name, the given text and the known names: "fan" is not a thing; the things are [a
-// b].
+// CheckOneOf returns nil if the name is one of the known names, and otherwise an Error about the setting with that key.
+// The error consists of the name, the given text, the known names and, if some are similar, a suggestion:
+//
+//	"fan" is not a thing; the things are [van tram]; did you mean "van"?
 func CheckOneOf(known []string, name, key, text string) error {
 	if slices.Contains(known, name) {
 		return nil

@@ -1,4 +1,7 @@
-//go:build unix
+//go:build linux || darwin
+
+// This file is for the Unix systems for which the program is released. Other Unix systems lack some of these error
+// numbers.
 
 package engine
 

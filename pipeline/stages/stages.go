@@ -125,7 +125,7 @@ const quickSeconds = 4
 
 // Check opens the files of every experiment, reads their headers (ingeststage.CheckFiles), and checks the splits with
 // the conditions that it found. If all triplets can be computed in quickSeconds, Check also computes them and checks
-// the trainings.
+// the trainings. If Check returns an error, it also returns the warnings so far.
 func (pl *Planned) Check(ctx context.Context) ([]ingest.Warning, error) {
 	var warnings []ingest.Warning
 	for _, x := range pl.experiments {
@@ -146,15 +146,15 @@ func (pl *Planned) Check(ctx context.Context) ([]ingest.Warning, error) {
 	return warnings, nil
 }
 
-// check checks the files and the splits of an experiment.
+// check checks the files and the splits of an experiment. If it returns an error, it also returns the warnings so far.
 func (x *planned) check(ctx context.Context) ([]ingest.Warning, error) {
 	ing, warnings, err := ingeststage.CheckFiles(ctx, x.Experiment, x.ing)
 	if err != nil {
-		return nil, err
+		return warnings, err
 	}
 
 	if err := dspstage.CheckTares(ctx, x.ing); err != nil {
-		return nil, err
+		return warnings, err
 	}
 
 	if err := dspstage.CheckRepeats(x.Experiment, ing); err != nil {

@@ -217,6 +217,10 @@ c   c#1       1250       1       2`)
 	err := none.AddSpectra(tabletest.MustParse(t, "recording\na#1\na#1"))
 	require.NoError(t, err)
 	assert.Nil(t, none.page.Shown, "a table without spectra: %v", err)
+
+	unpaired := spectraTable(t)
+	unpaired.Column("recording").Strings[1] = "other"
+	assert.ErrorContains(t, details(t, tab, "rpm").AddSpectra(unpaired), "expected two rows")
 }
 
 // The background is added to the spectrum that is shown, in its unit. By hand: a

@@ -23,7 +23,8 @@ const beyondHarmonics = 0.75
 const leastPower = 1e-30
 
 // AddSpectra adds a reduced spectrum of every recording that the page shows. It adds the full spectrum of one
-// recording, which is the nearest to the middle of the campaign. It adds nothing if the table has no spectra of halves.
+// recording, which is the nearest to the middle of the campaign. It adds nothing if the table has no spectra of halves,
+// and returns an error if a recording does not have two rows, one for each half.
 func (d *Data) AddSpectra(t *table.Table) error {
 	if t.Column("half") == nil {
 		return nil
@@ -34,12 +35,17 @@ func (d *Data) AddSpectra(t *table.Table) error {
 		return err
 	}
 
-	nearest := -1
+	nearest := -1 // row of the first half of the recording that is the nearest so far
 	least := math.Inf(1)
 	middle := d.middle()
-	for i := 0; i+1 < t.Rows(); i += 2 {
-		row, kept := d.rowOf[s.recordings[i]]
-		if !kept || s.recordings[i+1] != s.recordings[i] {
+	for i := 0; i+1 < t.Rows(); i += 2 { // rows i and i+1 are the two halves of a recording
+		if s.recordings[i+1] != s.recordings[i] {
+			return fmt.Errorf("read spectra: expected two rows for %s, found one, and then a row for %s",
+				s.recordings[i], s.recordings[i+1])
+		}
+
+		row, isShown := d.rowOf[s.recordings[i]]
+		if !isShown {
 			continue
 		}
 
@@ -58,7 +64,8 @@ func (d *Data) AddSpectra(t *table.Table) error {
 	return nil
 }
 
-// middle returns the median of each input over the conditions that the page shows.
+// middle returns the median of each input, or the larger of the two middle values, over the conditions that the page
+// shows.
 func (d *Data) middle() []float64 {
 	middle := make([]float64, d.set.In)
 	for k := range middle {
