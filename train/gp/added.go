@@ -95,11 +95,14 @@ func (m *Model) addedLaw(j int, z, pairs []float64, level []int) (addedLaw, erro
 	conditions := all - added
 
 	c := newCovariance(h, m.Others)
-	whitened := p.whitened(c, m.workers, z)
+	own := m.ownLevels(level, all)
+	whitened := p.whitened(c, m.workers, z, own)
 	covariance := make([]float64, added*all) // of measurements at A with the latent function at A and at x
 	for i := range added {
 		row := z[i*columns : (i+1)*columns]
-		c.row(covariance[i*all:(i+1)*all], row, z)
+		dst := covariance[i*all : (i+1)*all]
+		c.row(dst, row, z)
+		c.addCurves(dst, row, z, levelOf(own, i), own)
 		covariance[i*all+i] += m.Noise[j].variance(row)/(2*pairs[i]) + h.Nugget*h.Nugget
 	}
 

@@ -23,12 +23,13 @@ type searchData struct {
 	squaredDifference [][]float64 // by input: the packed squared differences of its values
 	spacing           []float64   // by input: smallest gap between its set points, or 0 without any; nil: none has any
 	labels            labels      // of the conditions; the zero value: there are no offsets
+	sameLevel         []bool      // packed: whether conditions have a curve in common; nil: no levels have curves
 	grid              []deviations
 	steps             int // largest number of iterations of a search; 0 is maxSteps
 }
 
 func newSearchData(x []float64, inputs int, others []int) *searchData {
-	s := &searchData{n: len(x) / inputs, layout: layout{inputs, len(others)}, others: others, x: x}
+	s := &searchData{n: len(x) / inputs, layout: layout{inputs: inputs, others: len(others)}, others: others, x: x}
 	for j := range inputs {
 		squared := make([]float64, 0, s.n*(s.n-1)/2)
 		for i := range s.n {
@@ -223,6 +224,7 @@ func (e *evidence) fillCovariance(c covariance, nugget float64) {
 	e.fillMatern(e.allInputs, c.amplitude, lists.Numbers(inputs), c.inverseSquares)
 	if shared {
 		e.fillMatern(e.sharedInputs, c.shared, e.others, c.sharedInverseSquares)
+		e.withCurves(e.sharedInputs, c)
 	}
 
 	p := 0 // place in packed lists
@@ -242,7 +244,7 @@ func (e *evidence) fillCovariance(c covariance, nugget float64) {
 
 				p++
 			} else {
-				sum += (c.amplitude+c.shared)*selfCorrelation + e.noise[i] + nugget
+				sum += (c.amplitude+c.shared+c.own)*selfCorrelation + e.noise[i] + nugget
 			}
 
 			e.matrix[i*n+k] = sum
@@ -261,10 +263,10 @@ func (e *evidence) addGradient(grad []float64, c covariance, nugget float64) {
 	shared := e.layout.others > 0
 	linear := grad[e.layout.linear() : e.layout.linear()+inputs]
 
-	trace := 0.0 // of G
-	below := 0.0 // sum of G below the diagonal
-	var allSum, sharedSum float64
-	p := 0 // place in packed lists
+	trace := 0.0                            // of G
+	below := 0.0                            // sum of G below the diagonal
+	var allSum, sharedSum, curveSum float64 // curveSum: the part of sharedSum by conditions of the same level
+	p := 0                                  // place in packed lists
 	for i := range n {
 		x := e.x[i*inputs : (i+1)*inputs]
 		for k := range i {
@@ -275,6 +277,10 @@ func (e *evidence) addGradient(grad []float64, c covariance, nugget float64) {
 			e.allInputs.slope[p] = g * e.allInputs.slope[p]
 			if shared {
 				sharedSum += g * e.sharedInputs.covariance[p]
+				if e.sameLevel != nil && e.sameLevel[p] {
+					curveSum += g * e.sharedInputs.covariance[p]
+				}
+
 				e.sharedInputs.slope[p] = g * e.sharedInputs.slope[p]
 			}
 
@@ -302,6 +308,12 @@ func (e *evidence) addGradient(grad []float64, c covariance, nugget float64) {
 
 	if !shared {
 		return
+	}
+
+	if e.layout.curves {
+		curveSum *= c.own / (c.shared + c.own)
+		sharedSum -= curveSum
+		grad[e.layout.own()] += 2*curveSum + c.own*selfCorrelation*trace
 	}
 
 	grad[e.layout.shared()] += 2*sharedSum + c.shared*selfCorrelation*trace

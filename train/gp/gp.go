@@ -13,7 +13,8 @@
 //     of all outcomes are large (answers.go).
 //
 // Predict and LeaveOut then evaluate the process in closed form, LeaveOut without the group of each row. ClaimWith and
-// Posterior tell what further measurements would change. Levels of labels can have offsets (offsets.go).
+// Posterior tell what further measurements would change. Levels of labels can have offsets (offsets.go), and levels of
+// one label curves (curves.go).
 //
 // CONTRIBUTING.md says why some products are converted, float64(a*b), before they are added.
 //
@@ -58,6 +59,8 @@ type Options struct {
 	// Level is the level of each row, rows × labels, numbered from 0. Rows of different levels are different
 	// conditions.
 	Level []int
+	// Curves is the label whose levels have curves of their own, counted from 1. 0: none has.
+	Curves int
 }
 
 // Model is a fitted process. It is safe for concurrent use.
@@ -147,7 +150,7 @@ func fit(ctx context.Context, d triplets.Set, o Options) (*Model, error) {
 // newModel returns a model without hyperparameters: with the scales, the noise and the conditions of the data.
 func newModel(d triplets.Set, o Options) (*Model, error) {
 	m := &Model{
-		Data:    Data{Inputs: d.In, Outcomes: d.Out, Labels: o.Labels},
+		Data:    Data{Inputs: d.In, Outcomes: d.Out, Labels: o.Labels, Curves: o.Curves},
 		workers: max(1, o.Workers),
 		steps:   o.Steps,
 		grid:    offsetGrid(len(o.Labels)),
@@ -159,6 +162,10 @@ func newModel(d triplets.Set, o Options) (*Model, error) {
 
 	if err := m.scaleOutcomes(d); err != nil {
 		return nil, err
+	}
+
+	if len(m.Others) == 0 {
+		m.Curves = 0 // no input is left over which curves could differ
 	}
 
 	x := m.standardise(d.X)

@@ -6,23 +6,26 @@ import (
 )
 
 // Hyper are the hyperparameters of one outcome's kernel, for standardised inputs and outcomes. Constant, Linear,
-// Amplitude, Shared and Nugget are standard deviations.
+// Amplitude, Shared, Own and Nugget are standard deviations.
 type Hyper struct {
-	Constant  float64   `json:"constant"`  // of the constant
-	Linear    []float64 `json:"linear"`    // by varying input: of the slope
-	Amplitude float64   `json:"amplitude"` // of the Matérn kernel on all inputs
-	Length    []float64 `json:"length"`    // by varying input: length in the kernel on all inputs
-	Shared    float64   `json:"shared"`    // of the Matérn kernel on the inputs Others; 0 without such a kernel
-	Lengths   []float64 `json:"lengths"`   // by input of Others: length in that kernel
-	Nugget    float64   `json:"nugget"`    // from run to run
-	Objective float64   `json:"objective"` // negative log evidence and prior that the search reached
+	Constant  float64   `json:"constant"`      // of the constant
+	Linear    []float64 `json:"linear"`        // by varying input: of the slope
+	Amplitude float64   `json:"amplitude"`     // of the Matérn kernel on all inputs
+	Length    []float64 `json:"length"`        // by varying input: length in the kernel on all inputs
+	Shared    float64   `json:"shared"`        // of the Matérn kernel on the inputs Others; 0 without such a kernel
+	Lengths   []float64 `json:"lengths"`       // by input of Others: length in that kernel
+	Own       float64   `json:"own,omitempty"` // of the curve of each level (curves.go); 0 without such curves
+	Nugget    float64   `json:"nugget"`        // from run to run
+	Objective float64   `json:"objective"`     // negative log evidence and prior that the search reached
 }
 
 // layout is the order of the logarithms of hyperparameters in a list: constant, nugget, amplitude, the lengths and the
-// slopes of the inputs, then the amplitude and the lengths of the shared kernel, if it has inputs.
+// slopes of the inputs, then the amplitude and the lengths of the shared kernel, if it has inputs, then the deviation
+// of curves, if levels have curves of their own.
 type layout struct {
-	inputs int // of the kernel on all inputs
-	others int // of the shared kernel; 0: there is no such kernel
+	inputs int  // of the kernel on all inputs
+	others int  // of the shared kernel; 0: there is no such kernel
+	curves bool // whether levels have curves of their own; needs a shared kernel
 }
 
 // Places of the first logarithms in the list. The lengths of all inputs begin at atLength.
@@ -42,12 +45,19 @@ func (l layout) shared() int { return atLength + 2*l.inputs }
 // sharedLengths returns the place of the first length of the shared kernel.
 func (l layout) sharedLengths() int { return l.shared() + 1 }
 
+// own returns the place of the deviation of curves.
+func (l layout) own() int { return l.sharedLengths() + l.others }
+
 // size returns the number of hyperparameters.
 func (l layout) size() int {
-	if l.others == 0 {
-		return l.shared()
+	switch {
+	case l.curves:
+		return l.own() + 1
+	case l.others > 0:
+		return l.own()
 	}
-	return l.sharedLengths() + l.others
+
+	return l.shared()
 }
 
 // hyperPrior is the normal prior of the logarithm of a hyperparameter, with the logarithm at which the search starts.
@@ -60,6 +70,7 @@ var (
 	amplitudePrior = hyperPrior{-0.5, 1.5, -0.7}
 	lengthPrior    = hyperPrior{0.3, 1, 0}
 	linearPrior    = hyperPrior{-1, 1.5, -2}
+	ownPrior       = hyperPrior{-3, 1.5, -2.5}
 )
 
 // prior returns the priors of all hyperparameters, in the order of the layout.
@@ -71,6 +82,10 @@ func (l layout) prior() []hyperPrior {
 	if l.others > 0 {
 		list = append(list, amplitudePrior)
 		list = append(list, slices.Repeat([]hyperPrior{lengthPrior}, l.others)...)
+	}
+
+	if l.curves {
+		list = append(list, ownPrior)
 	}
 
 	return list
@@ -89,6 +104,10 @@ func (l layout) hyper(v []float64) Hyper {
 	if l.others > 0 {
 		h.Shared = math.Exp(v[l.shared()])
 		h.Lengths = exponentials(v[l.sharedLengths():], l.others)
+	}
+
+	if l.curves {
+		h.Own = math.Exp(v[l.own()])
 	}
 
 	return h
@@ -113,6 +132,10 @@ func (l layout) logarithms(h Hyper) []float64 {
 	if l.others > 0 {
 		v = append(v, h.Shared)
 		v = append(v, h.Lengths...)
+	}
+
+	if l.curves {
+		v = append(v, h.Own)
 	}
 
 	for i, x := range v {
@@ -143,6 +166,7 @@ func matern(q float64) (correlation, slope float64) {
 type covariance struct {
 	// Variances:
 	constant, amplitude, shared float64
+	own                         float64   // of the curve of each level; 0 without such curves
 	linear                      []float64 // by input
 
 	inverseSquares       []float64 // by input: 1/length² in the kernel on all inputs
@@ -155,6 +179,7 @@ func newCovariance(h Hyper, others []int) covariance {
 		constant:             h.Constant * h.Constant,
 		amplitude:            h.Amplitude * h.Amplitude,
 		shared:               h.Shared * h.Shared,
+		own:                  h.Own * h.Own,
 		linear:               powers(h.Linear, 2),
 		inverseSquares:       powers(h.Length, -2),
 		sharedInverseSquares: powers(h.Lengths, -2),
@@ -172,7 +197,7 @@ func powers(v []float64, exponent float64) []float64 {
 	return list
 }
 
-// row sets dst[i] to k(a, b_i), where b_i is row i of conditions b, each with len(a) inputs.
+// row sets dst[i] to k(a, b_i) without curves, where b_i is row i of conditions b, each with len(a) inputs.
 func (c *covariance) row(dst, a, b []float64) {
 	inputs := len(a)
 	for i := range dst {
@@ -189,24 +214,30 @@ func (c *covariance) row(dst, a, b []float64) {
 		sum += float64(c.amplitude * correlation)
 
 		if c.shared > 0 {
-			sharedDistance := 0.0
-			for j, inverse := range c.sharedInverseSquares {
-				d := a[c.others[j]] - x[c.others[j]]
-				sharedDistance += d * d * inverse
-			}
-
-			sharedCorrelation, _ := matern(sharedDistance)
-			sum += float64(c.shared * sharedCorrelation)
+			sum += float64(c.shared * c.sharedCorrelation(a, x))
 		}
 
 		dst[i] = sum
 	}
 }
 
-// variance returns k(a, a).
+// sharedCorrelation returns the correlation of the shared kernel at two conditions.
+func (c *covariance) sharedCorrelation(a, b []float64) float64 {
+	distance := 0.0
+	for j, inverse := range c.sharedInverseSquares {
+		d := a[c.others[j]] - b[c.others[j]]
+		distance += d * d * inverse
+	}
+
+	correlation, _ := matern(distance)
+
+	return correlation
+}
+
+// variance returns k(a, a), curves included.
 func (c *covariance) variance(a []float64) float64 {
 	var k [1]float64
 	c.row(k[:], a, a)
 
-	return k[0]
+	return k[0] + c.own*selfCorrelation
 }

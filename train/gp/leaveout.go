@@ -268,14 +268,16 @@ func (m *Model) leaveOutCells(ctx context.Context, j int, conditions []int, left
 	rest.weights = all.weightsWithout(without)
 
 	h := m.Hyper[j]
+	c := newCovariance(h, m.Others)
 	for b := 0; b < len(conditions); b += predictBlock {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 
 		block := conditions[b:min(b+predictBlock, len(conditions))]
-		mean, variance, whitened := rest.latent(m.Others, h, lists.Rows(m.X, columns, block))
-		without.restore(m.levels(block), whitened, mean, variance)
+		level := m.levels(block)
+		mean, variance, whitened := rest.latent(c, lists.Rows(m.X, columns, block), m.ownLevels(level, len(block)))
+		without.restore(level, whitened, mean, variance)
 
 		for i, condition := range block {
 			k := condition*m.Outcomes + j

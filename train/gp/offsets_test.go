@@ -84,8 +84,21 @@ func TestOffsetsAgainstPrototype(t *testing.T) {
 	var cases map[string]thingsCase
 	require.NoError(t, json.Unmarshal(b, &cases))
 
+	for name, withCurves := range map[string]bool{"RE": false, "RES": true} {
+		t.Run(name, func(t *testing.T) { compareWithPrototype(t, cases[name], withCurves) })
+	}
+}
+
+// compareWithPrototype compares a case with the prototype. In the case withCurves things have curves of their own.
+func compareWithPrototype(t *testing.T, want thingsCase, withCurves bool) {
+	t.Helper()
+
 	ctx := context.Background()
-	want := cases["RE"]
+	curves := 0 // label
+	if withCurves {
+		curves = 1
+	}
+
 	near(t, "grid", fineOffsets, want.Grid, 0)
 
 	for k, d := range offsetGrid(1) {
@@ -98,6 +111,7 @@ func TestOffsetsAgainstPrototype(t *testing.T) {
 	search := newSearchData(data.x, 2, []int{1})
 	search.labels = labels{[]int{4}, want.Thing}
 	search.grid = offsetGrid(1)
+	search.setCurves(curves)
 	e := &evidence{searchData: search, y: data.y, noise: data.spread}
 	grad := make([]float64, len(want.Theta))
 	near(t, "objective", []float64{e.value(want.Theta, grad)}, []float64{want.Objective}, 1e-8)
@@ -105,6 +119,7 @@ func TestOffsetsAgainstPrototype(t *testing.T) {
 	near(t, "gradient", grad, want.Gradient, 1e-8)
 
 	m := data.model([]int{4}, search.layout.hyper(want.Theta), search.grid)
+	m.Curves = curves
 	require.NoError(t, m.factorise(ctx, keptRead))
 
 	for k, p := range m.process[0].offsets.points {
@@ -158,24 +173,28 @@ func crossed(n int) labelledRows {
 // crossedTheta are logarithms of hyperparameters for the conditions of crossed.
 var crossedTheta = []float64{-0.5, -3, -1, 0.5, 0.2, -1.2, -0.8, -0.6, 0.1}
 
-// Witness: finite differences of the objective.
+// Witness: finite differences of the objective. Curves are of no label, of things, and of days.
 func TestGradientWithOffsets(t *testing.T) {
 	data := crossed(60)
-	search := newSearchData(data.x, 2, []int{1})
-	search.labels = labels{[]int{5, 3}, data.level}
-	search.grid = offsetGrid(2)
-	e := &evidence{searchData: search, y: data.y, noise: data.spread}
-	grad := make([]float64, len(crossedTheta))
-	e.value(crossedTheta, grad)
+	for curves := range 3 {
+		search := newSearchData(data.x, 2, []int{1})
+		search.labels = labels{[]int{5, 3}, data.level}
+		search.grid = offsetGrid(2)
+		search.setCurves(curves)
+		e := &evidence{searchData: search, y: data.y, noise: data.spread}
+		theta := slices.Concat(crossedTheta, []float64{-1.3})[:search.layout.size()]
+		grad := make([]float64, len(theta))
+		e.value(theta, grad)
 
-	for k := range crossedTheta {
-		const d = 1e-4
-		up := slices.Clone(crossedTheta)
-		down := slices.Clone(crossedTheta)
-		up[k] += d
-		down[k] -= d
-		difference := (e.value(up, nil) - e.value(down, nil)) / (2 * d)
-		near(t, fmt.Sprint("gradient ", k), grad[k:k+1], []float64{difference}, 1e-5)
+		for k := range theta {
+			const d = 1e-4
+			up := slices.Clone(theta)
+			down := slices.Clone(theta)
+			up[k] += d
+			down[k] -= d
+			difference := (e.value(up, nil) - e.value(down, nil)) / (2 * d)
+			near(t, fmt.Sprint("gradient ", k), grad[k:k+1], []float64{difference}, 1e-5)
+		}
 	}
 }
 
@@ -184,20 +203,25 @@ func TestGradientWithOffsets(t *testing.T) {
 func TestOffsetsAgainstRefits(t *testing.T) {
 	ctx := context.Background()
 	data := crossed(60)
-	h := layout{inputs: 2, others: 1}.hyper(crossedTheta)
 	isOther := func(i int) bool { return data.group[i] != 4 }
 	for _, c := range []struct {
 		name  string
 		s     []float64 // deviations of the offsets of things and of days
 		cells int       // largest number of cells of 60 conditions; 0: nothing is averaged
+		own   float64   // deviation of the curves of things
 	}{
-		{"no offsets", []float64{0, 0}, 0},
-		{"offsets of things", []float64{0.4, 0}, 0},
-		{"both", []float64{0.4, 0.16}, 0},
-		{"cells", []float64{0.4, 0.16}, 30},
+		{"no offsets", []float64{0, 0}, 0, 0},
+		{"offsets of things", []float64{0.4, 0}, 0, 0},
+		{"both", []float64{0.4, 0.16}, 0, 0},
+		{"cells", []float64{0.4, 0.16}, 30, 0},
+		{"curves", []float64{0.4, 0.16}, 0, 0.3},
+		{"cells with curves", []float64{0.4, 0.16}, 30, 0.3},
 	} {
+		h := layout{inputs: 2, others: 1}.hyper(crossedTheta)
+		h.Own = c.own
 		conditioned := func(rows labelledRows, labelCounts ...int) *Model {
 			m := rows.model(labelCounts, h, []deviations{{s: c.s}})
+			m.Curves = 1
 			if c.cells > 0 {
 				require.NoError(t, m.average(ctx, c.cells*m.n/60))
 			}
@@ -231,13 +255,18 @@ func TestOffsetsAgainstRefits(t *testing.T) {
 func TestClaimWithOffsetsAgainstRefits(t *testing.T) {
 	ctx := context.Background()
 	data := crossed(60)
-	h := layout{inputs: 2, others: 1}.hyper(crossedTheta)
 	isOther := func(i int) bool { return data.group[i] != 4 }
 	isFirst := func(i int) bool { return data.group[i] == 4 && i < 30 }
 	isSecond := func(i int) bool { return data.group[i] == 4 && i >= 30 }
-	for _, s := range [][]float64{{0, 0}, {0.4, 0}, {0.4, 0.16}} {
+	for _, c := range []struct {
+		s   []float64 // deviations of the offsets of things and of days
+		own float64   // deviation of the curves of things
+	}{{[]float64{0, 0}, 0}, {[]float64{0.4, 0}, 0}, {[]float64{0.4, 0.16}, 0}, {[]float64{0.4, 0.16}, 0.3}} {
+		h := layout{inputs: 2, others: 1}.hyper(crossedTheta)
+		h.Own = c.own
 		conditioned := func(rows labelledRows, labelCounts ...int) *Model {
-			m := rows.model(labelCounts, h, []deviations{{s: s}})
+			m := rows.model(labelCounts, h, []deviations{{s: c.s}})
+			m.Curves = 1
 			require.NoError(t, m.factorise(ctx, keptRead))
 
 			return m
@@ -262,7 +291,7 @@ func TestClaimWithOffsetsAgainstRefits(t *testing.T) {
 			p, err := m.PredictLevels(ctx, query.x, query.level)
 			require.NoError(t, err)
 
-			near(t, fmt.Sprint("claim with s ", s), claims[k], p.Claim, 1e-10)
+			near(t, fmt.Sprint("claim with ", c), claims[k], p.Claim, 1e-10)
 		}
 	}
 }
@@ -277,11 +306,14 @@ func TestOffsetsStored(t *testing.T) {
 		d.Y2 = append(d.Y2, v+0.01*float64(i%3-1))
 	}
 
-	for _, limit := range []int{0, 40} { // of all conditions, and of cells
+	for k, limit := range []int{0, 40, 0, 40} { // of all conditions, and of cells
+		curves := k / 2
 		m, err := Fit(ctx, d, Options{
 			Group: data.group, GroupInputs: []int{0}, Labels: []int{5, 3}, Level: data.level, MaxRows: limit, Steps: 5,
+			Curves: curves,
 		})
 		require.NoError(t, err)
+		require.Equal(t, curves > 0, m.Hyper[0].Own > 0)
 
 		b, err := json.Marshal(m)
 		require.NoError(t, err)

@@ -26,21 +26,28 @@ type Posterior struct {
 	rows       int // of a process for each condition: 1, or one for each harmonic
 
 	// By process, standardised:
-	cov    [][]float64 // covariances of the unknowns: the latent function at all rows, then the offsets of new levels
+	cov    [][]float64 // covariances of the unknowns: the latent function at all rows, offsets and curves of new levels
 	noise  [][]float64 // by row: variance that a measurement there adds, with the run-to-run variance
 	nugget []float64   // run-to-run variance
 	fresh  [][]float64 // by label: variance of the offset of a new level
+	curve  [][]float64 // new curves × new curves: their covariances before any measurement
+	own    []float64   // variance of a curve
 
 	newLevels []newLevel // new levels that several conditions or measurements share
-	asked     [][]int    // by row: the places among the unknowns of the offsets of what is asked for
-	measured  [][]int    // by row: the places among the unknowns of the offsets of a measurement
-	alone     [][]int    // by row: the labels whose offset only what is asked for there has
+	curved    int        // label whose levels have curves, counted from 1; 0: none has
+	newCurves []newCurve // values of curves of new levels that several conditions or measurements share
+	asked     [][]int    // by row: the places among the unknowns of the offsets and curves of what is asked for
+	measured  [][]int    // by row: the places among the unknowns of the offsets and curves of a measurement
+	alone     [][]int    // by row: the labels whose offset and curve only what is asked for there has
 
 	unit []float64 // by process: the variance in the outcome's unit that equals a standardised variance of 1
 }
 
 // newLevel is a level that the data do not have.
 type newLevel struct{ label, level int }
+
+// newCurve is the value at a condition of the curve of a level that the data do not have.
+type newCurve struct{ level, condition int }
 
 // Levels are the levels of the labels at some conditions, conditions × labels. nil: all are EachNew. A level of the
 // data must be the same in both lists.
@@ -73,6 +80,8 @@ func (m *Model) Posterior(ctx context.Context, x []float64, pairs float64, level
 		all.nugget = append(all.nugget, p.nugget...)
 		all.fresh = append(all.fresh, p.fresh...)
 		all.unit = append(all.unit, p.unit...)
+		all.curve = append(all.curve, p.curve...)
+		all.own = append(all.own, p.own...)
 	}
 
 	return all, nil
@@ -83,10 +92,12 @@ func (m *Model) posterior(ctx context.Context, x []float64, pairs float64, level
 	columns := len(m.Columns)
 	z := m.standardise(x)
 	n := len(x) / m.Inputs
-	p := &Posterior{conditions: n, rows: 1}
+	p := &Posterior{conditions: n, rows: 1, curved: m.Curves}
 	ownNoise := p.setLevels(m.Labels, levels)
+	p.setCurves(m.Labels, levels)
 	known := knownLevels(m.Labels, levels.Measured, n)
-	all := n + len(p.newLevels)
+	own := m.knownCurves(known, n)
+	all := p.size()
 	for j := range m.Outcomes {
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("posterior of additive gp: %w", err)
@@ -94,12 +105,14 @@ func (m *Model) posterior(ctx context.Context, x []float64, pairs float64, level
 
 		c := newCovariance(m.Hyper[j], m.Others)
 		nugget := m.Hyper[j].Nugget * m.Hyper[j].Nugget
-		whitened := m.process[j].whitened(c, m.workers, z)
+		whitened := m.process[j].whitened(c, m.workers, z, own)
 		cov := make([]float64, n*n)
 		noise := make([]float64, n)
 		parallel.Do(m.workers, n, func(i int) {
 			row := z[i*columns : (i+1)*columns]
-			c.row(cov[i*n:(i+1)*n], row, z)
+			dst := cov[i*n : (i+1)*n]
+			c.row(dst, row, z)
+			c.addCurves(dst, row, z, levelOf(own, i), own)
 			noise[i] = m.Noise[j].variance(row)/(2*pairs) + nugget
 		})
 
@@ -113,7 +126,7 @@ func (m *Model) posterior(ctx context.Context, x []float64, pairs float64, level
 			fresh = o.fresh
 			for i, labels := range ownNoise {
 				for _, label := range labels {
-					noise[i] += fresh[label]
+					noise[i] += freshVariance(fresh, c.own, label, m.Curves)
 				}
 			}
 		}
@@ -123,6 +136,9 @@ func (m *Model) posterior(ctx context.Context, x []float64, pairs float64, level
 		p.nugget = append(p.nugget, nugget)
 		p.fresh = append(p.fresh, fresh)
 		p.unit = append(p.unit, m.OutputStd[j]*m.OutputStd[j])
+		p.own = append(p.own, c.own)
+		p.curve = append(p.curve, p.curvePrior(c, z))
+		p.renewCurves(j, func(newCurve) bool { return true })
 		for k := range p.newLevels {
 			p.renew(j, k)
 		}
@@ -213,7 +229,7 @@ func widened(v []float64, n, rows int) []float64 {
 // renew makes the offset of new level k of process j independent of everything, as before any measurement.
 func (p *Posterior) renew(j, k int) {
 	size := p.size()
-	place := size - len(p.newLevels) + k
+	place := p.conditions*p.rows + k
 	for i := range size {
 		p.cov[j][i*size+place] = 0
 		p.cov[j][place*size+i] = 0
@@ -232,20 +248,23 @@ func (p *Posterior) Renew(label, level int) {
 
 	for j := range p.cov {
 		p.renew(j, k)
+		if label == p.curved-1 {
+			p.renewCurves(j, func(c newCurve) bool { return c.level == level })
+		}
 	}
 }
 
 // size returns the number of unknowns of a process.
-func (p *Posterior) size() int { return p.conditions*p.rows + len(p.newLevels) }
+func (p *Posterior) size() int { return p.conditions*p.rows + len(p.newLevels) + len(p.newCurves) }
 
 // whitened returns U = L⁻¹K(X, z), p.n × conditions, for the covariances K of the process's data with the latent
-// function at the standardised conditions z. UᵀU is how much the data lower the covariances at z.
-func (p *process) whitened(c covariance, workers int, z []float64) []float64 {
-	columns := len(p.x) / p.n
-	conditions := len(z) / columns
+// function at the standardised conditions z. UᵀU is how much the data lower the covariances at z. own has the levels of
+// the conditions that have curves; nil: none has.
+func (p *process) whitened(c covariance, workers int, z []float64, own []int) []float64 {
+	conditions := len(z) / len(c.linear)
 	u := make([]float64, p.n*conditions)
 	parallel.Do(workers, p.n, func(i int) {
-		c.row(u[i*conditions:(i+1)*conditions], p.x[i*columns:(i+1)*columns], z)
+		p.covariances(c, u[i*conditions:(i+1)*conditions], i, z, own)
 	})
 
 	p.solve(u, conditions)
@@ -302,7 +321,7 @@ func (p *Posterior) Claims() []float64 {
 			v = max(v, MinVariance) + p.nugget[j]
 			for _, label := range p.alone[row] {
 				if p.fresh[j] != nil {
-					v += p.fresh[j][label]
+					v += freshVariance(p.fresh[j], p.own[j], label, p.curved)
 				}
 			}
 

@@ -91,13 +91,15 @@ func TestPairs(t *testing.T) {
 	}
 }
 
-// sessionCase is the content of testdata/session.json. The hyperparameters have the names of testdata/session.py.
+// sessionCase is a case of testdata/session.json: mountings without and with curves of their own. The hyperparameters
+// have the names of testdata/session.py.
 type sessionCase struct {
 	X, Asked      [][]float64 // measured conditions, and conditions that are asked for
 	Levels        [][]int     // levels of each measured condition
 	Spread        []float64   // noise variance of the mean of each measured condition
 	S             []float64   // deviation of the offsets of each label
 	C, A1, A2     float64     // constant, and the amplitudes of both kernels
+	B             float64     // deviation of the curves of mountings
 	W             []float64   // slopes
 	L1, L2        []float64   // lengths in both kernels
 	Nugget, Pairs float64
@@ -108,18 +110,30 @@ type sessionCase struct {
 // What is asked for stays the outcome in any new mounting, while a session measures in one new mounting, in one that
 // has a name, and in another new one. Days are new each time. Witness: testdata/session.py, by numpy.
 func TestPosteriorOfSession(t *testing.T) {
-	ctx := context.Background()
-	var c sessionCase
-	require.NoError(t, json.Unmarshal(testfile.Read(t, "testdata/session.json"), &c))
+	var cases map[string]sessionCase
+	require.NoError(t, json.Unmarshal(testfile.Read(t, "testdata/session.json"), &cases))
+	require.Len(t, cases, 2)
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) { c.compare(t) })
+	}
+}
 
+func (c sessionCase) compare(t *testing.T) {
+	t.Helper()
+
+	ctx := context.Background()
 	h := Hyper{
-		Constant: c.C, Linear: c.W, Amplitude: c.A1, Length: c.L1, Shared: c.A2, Lengths: c.L2, Nugget: c.Nugget,
+		Constant: c.C, Linear: c.W, Amplitude: c.A1, Length: c.L1, Shared: c.A2, Lengths: c.L2, Nugget: c.Nugget, Own: c.B,
 	}
 	data := labelledRows{
 		x: slices.Concat(c.X...), y: make([]float64, len(c.X)), spread: c.Spread, group: make([]int, len(c.X)),
 		level: slices.Concat(c.Levels...),
 	}
 	m := data.model([]int{2, 3}, h, []deviations{{s: c.S}})
+	if c.B > 0 {
+		m.Curves = 1
+	}
+
 	require.NoError(t, m.factorise(ctx, keptRead))
 
 	const unnamed, named = 9, 7 // levels of mountings

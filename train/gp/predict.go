@@ -51,7 +51,7 @@ func (m *Model) predictLevels(ctx context.Context, x []float64, level []int) (tr
 			blockLevel = level[first*len(m.Labels) : end*len(m.Labels)]
 		}
 
-		mean, variance := m.process[j].predict(m.Others, m.Hyper[j], z[first*columns:end*columns], blockLevel)
+		mean, variance := m.predictRows(j, z[first*columns:end*columns], blockLevel)
 		for i := range mean {
 			row := first + i
 			m.unscale(p, row*m.Outcomes+j, j, mean[i], variance[i], z[row*columns:(row+1)*columns])

@@ -31,6 +31,7 @@ type process struct {
 	x       []float64 // inputs, n × inputs
 	factor  []float64 // L, the Cholesky factor of K + D: lower triangle of an n×n matrix, row-major
 	weights []float64 // (K + D)⁻¹y
+	own     []int     // by row: level of the label whose levels have curves; nil: none has
 
 	offsets *offsetLaw // nil without labels
 }
@@ -109,11 +110,11 @@ func (m *Model) isCertain(j int) bool {
 func (m *Model) factorised(j int, factor []float64) (process, error) {
 	data := m.given(j)
 	n := len(data.y)
-	if err := m.factoriseCovariance(j, data.x, data.variance, factor); err != nil {
+	if err := m.factoriseCovariance(j, data, factor); err != nil {
 		return process{}, fmt.Errorf("outcome column %d, %d conditions: %w", m.first+j, n, err)
 	}
 
-	p := process{n: n, x: data.x, factor: factor, weights: slices.Clone(data.y)}
+	p := process{n: n, x: data.x, factor: factor, weights: slices.Clone(data.y), own: m.ownLevels(data.level, n)}
 	solveVector(p.factor, p.weights)
 	if m.Labels != nil {
 		p.offsets = m.newOffsetLaw(&p, labels{m.Labels, data.level})
@@ -146,13 +147,13 @@ func (m *Model) given(j int) measured {
 // jitters are added to the diagonal one after another until the matrix can be factorised.
 var jitters = []float64{0, 1e-10, 1e-8, 1e-6}
 
-// factoriseCovariance sets factor to the Cholesky factor of K + D for outcome j at the inputs x, whose means have the
-// given variances. It adds a jitter to the diagonal only if rounding leaves the matrix indefinite. It returns
-// errNotPositive if the largest jitter does not help.
-func (m *Model) factoriseCovariance(j int, x, variance, factor []float64) error {
-	n := len(variance)
+// factoriseCovariance sets factor to the Cholesky factor of K + D for outcome j and the given means. It adds a jitter
+// to the diagonal only if rounding leaves the matrix indefinite. It returns errNotPositive if the largest jitter does
+// not help.
+func (m *Model) factoriseCovariance(j int, data measured, factor []float64) error {
+	n := len(data.y)
 	for _, jitter := range jitters {
-		m.fillCovariance(j, x, variance, jitter, factor)
+		m.fillCovariance(j, data, jitter, factor)
 		if err := Factorise(rowMajor(n, factor), n); err == nil {
 			return nil
 		}
@@ -169,17 +170,20 @@ func (m *Model) nugget(j int) float64 {
 	return m.Hyper[j].Nugget * m.Hyper[j].Nugget
 }
 
-// fillCovariance sets the lower triangle of matrix to K + D for outcome j at the inputs x, plus a jitter on the
+// fillCovariance sets the lower triangle of matrix to K + D for outcome j and the given means, plus a jitter on the
 // diagonal.
-func (m *Model) fillCovariance(j int, x, variance []float64, jitter float64, matrix []float64) {
-	n := len(variance)
+func (m *Model) fillCovariance(j int, data measured, jitter float64, matrix []float64) {
+	n := len(data.y)
 	columns := len(m.Columns)
 	c := newCovariance(m.Hyper[j], m.Others)
 	nugget := m.nugget(j)
+	own := m.ownLevels(data.level, n)
 	parallel.Do(m.workers, n, func(i int) {
-		row := x[i*columns : (i+1)*columns]
-		c.row(matrix[i*n:i*n+i+1], row, x[:(i+1)*columns])
-		matrix[i*n+i] = matrix[i*n+i] + variance[i] + nugget + jitter
+		row := data.x[i*columns : (i+1)*columns]
+		dst := matrix[i*n : i*n+i+1]
+		c.row(dst, row, data.x[:(i+1)*columns])
+		c.addCurves(dst, row, data.x, levelOf(own, i), own)
+		matrix[i*n+i] = matrix[i*n+i] + data.variance[i] + nugget + jitter
 	})
 }
 
@@ -197,10 +201,13 @@ func (p *process) solve(b []float64, columns int) {
 	SolveLeft(rowMajor(p.n, p.factor), rowMajor(columns, b), p.n, columns)
 }
 
-// predict returns mean and variance, nugget included, at the standardised conditions z of the given levels. If level is
-// nil, all conditions are of one new thing.
-func (p *process) predict(others []int, h Hyper, z []float64, level []int) (mean, variance []float64) {
-	mean, variance, whitened := p.latent(others, h, z)
+// predictRows returns mean and variance of outcome j, nugget included, at the standardised conditions z of the given
+// levels. If level is nil, all conditions are of one new thing.
+func (m *Model) predictRows(j int, z []float64, level []int) (mean, variance []float64) {
+	p := &m.process[j]
+	h := m.Hyper[j]
+	own := m.ownLevels(level, len(z)/len(m.Columns))
+	mean, variance, whitened := p.latent(newCovariance(h, m.Others), z, own)
 	if p.offsets != nil {
 		p.offsets.add(level, p.offsets.shifts(level, whitened, len(mean)), mean, variance)
 	}
@@ -214,14 +221,14 @@ func (p *process) predict(others []int, h Hyper, z []float64, level []int) (mean
 
 // latent returns the mean and the variance of the latent function at the standardised conditions z without offsets, and
 // whitened, L⁻¹k (p.n × conditions), for the covariances k of the data with the latent function at z. The mean is
-// kᵀ(K + D)⁻¹y, the variance is k(z, z) − |L⁻¹k|².
-func (p *process) latent(others []int, h Hyper, z []float64) (mean, variance, whitened []float64) {
-	columns := len(h.Length)
+// kᵀ(K + D)⁻¹y, the variance is k(z, z) − |L⁻¹k|². own has the levels of the conditions that have curves; nil: none
+// has.
+func (p *process) latent(c covariance, z []float64, own []int) (mean, variance, whitened []float64) {
+	columns := len(c.linear)
 	n := len(z) / columns
-	c := newCovariance(h, others)
 	k := make([]float64, p.n*n)
 	for i := range p.n {
-		c.row(k[i*n:(i+1)*n], p.x[i*columns:(i+1)*columns], z)
+		p.covariances(c, k[i*n:(i+1)*n], i, z, own)
 	}
 
 	mean = make([]float64, n)
@@ -246,6 +253,15 @@ func (p *process) latent(others []int, h Hyper, z []float64) (mean, variance, wh
 	}
 
 	return mean, variance, whitened
+}
+
+// covariances sets dst to the covariances of row i of the data with the latent function at the standardised conditions
+// z. own has the levels of these conditions that have curves; nil: none has.
+func (p *process) covariances(c covariance, dst []float64, i int, z []float64, own []int) {
+	columns := len(c.linear)
+	row := p.x[i*columns : (i+1)*columns]
+	c.row(dst, row, z)
+	c.addCurves(dst, row, z, levelOf(p.own, i), own)
 }
 
 // withoutRows holds what a process without some of its rows, conditions or cells, needs beside the process with them.

@@ -112,6 +112,7 @@ func (m *Model) prepareSearch(conditions []int) *searchData {
 	if m.Labels != nil {
 		s.labels = labels{m.Labels, m.Level}.rows(conditions)
 		s.grid = m.grid
+		s.setCurves(m.Curves)
 	}
 
 	for _, j := range m.slopes { // without differences an input has no part in a kernel

@@ -8,14 +8,15 @@ import (
 	"slices"
 )
 
-// Format and a version identify the JSON form of a Model. LabelsVersion is the version of a model with labels,
-// CellsVersion the version of other models whose neighbouring conditions were averaged, and Version the version of all
-// others.
+// Format and a version identify the JSON form of a Model. CurvesVersion is the version of a model whose levels have
+// curves of their own, LabelsVersion the version of other models with labels, CellsVersion the version of other models
+// whose neighbouring conditions were averaged, and Version the version of all others.
 const (
 	Format        = "doubletake-additive-gp"
 	Version       = 1
 	CellsVersion  = 2
 	LabelsVersion = 3
+	CurvesVersion = 4
 )
 
 // Data holds the numbers that a prediction needs: hyperparameters, and the standardised conditions with the means of
@@ -39,6 +40,7 @@ type Data struct {
 
 	Labels []int `json:"labels,omitempty"` // by label: number of its levels, each of which has an offset; nil: no labels
 	Level  []int `json:"level,omitempty"`  // level of each condition, conditions × labels
+	Curves int   `json:"curves,omitempty"` // label whose levels have curves of their own, counted from 1; 0: none has
 
 	// If neighbouring conditions are averaged, the processes are conditioned on cells, and the stored form has cells
 	// instead of X, Y, Spread and Level. nil: nothing is averaged.
@@ -74,6 +76,8 @@ func (m *Model) Stored() Data {
 // version returns the version that the stored form of s has.
 func (s Data) version() int {
 	switch {
+	case s.Curves != 0:
+		return CurvesVersion
 	case s.Labels != nil:
 		return LabelsVersion
 	case s.Averaged != nil:
@@ -122,8 +126,9 @@ func (s Data) scalesFit() bool {
 	inputs := columns >= 1 && len(s.InputMean) == columns && len(s.InputStd) == columns
 	outcomes := s.Outcomes >= 1 && len(s.OutputMean) == s.Outcomes && len(s.OutputStd) == s.Outcomes
 	processes := len(s.Hyper) == s.Outcomes && len(s.Noise) == s.Outcomes
+	labels := len(s.Labels) <= MaxLabels && s.Curves >= 0 && s.Curves <= len(s.Labels)
 
-	return inputs && outcomes && processes && len(s.Labels) <= MaxLabels
+	return inputs && outcomes && processes && labels
 }
 
 // rowsFit reports whether the slices have n conditions, and there are no cells.
