@@ -101,17 +101,13 @@ func (e *Error) Error() string {
 }
 
 // Parse parses a unit. It ignores blanks around it and the brackets of "[N]" and "(N)".
-// The empty text, "-" and "1" are the unit of a plain number. The error is an *Error.
+// The empty text, "-" and "1" are the unit of a plain number. A 1 may stand in a product, as in "1/min". Parse refuses
+// other numbers, as in "11 N", because a value with a number in its unit would lose this factor. The error is an
+// *Error.
 func Parse(text string) (Unit, error) {
 	u := Unit{Text: text, Factor: 1}
 
-	s := strings.TrimSpace(text)
-	for _, b := range []string{"[]", "()"} {
-		if len(s) > 1 && s[0] == b[0] && s[len(s)-1] == b[1] {
-			s = strings.TrimSpace(s[1 : len(s)-1])
-		}
-	}
-
+	s := withoutBrackets(withoutBrackets(strings.TrimSpace(text)))
 	if s == "" || s == "-" || s == "1" {
 		return u, nil
 	}
@@ -132,6 +128,48 @@ func Parse(text string) (Unit, error) {
 	return u, nil
 }
 
+// withoutBrackets returns the text in the brackets of "[N]" or "(N)". Text that is not as a whole in one pair of
+// brackets, such as "(N)/(m)", remains as it is.
+func withoutBrackets(s string) string {
+	if s == "" || !isOpening(s[0]) {
+		return s
+	}
+
+	inner := s[1:]
+	depth := 1
+	for i := range len(inner) {
+		switch {
+		case isOpening(inner[i]):
+			depth++
+		case isClosing(inner[i]):
+			depth--
+		}
+
+		if depth == 0 && i < len(inner)-1 {
+			return s
+		}
+	}
+
+	if depth != 0 || inner[len(inner)-1] != closingOf(s[0]) {
+		return s
+	}
+
+	return strings.TrimSpace(inner[:len(inner)-1])
+}
+
+func isOpening(c byte) bool { return c == '(' || c == '[' }
+
+func isClosing(c byte) bool { return c == ')' || c == ']' }
+
+// closingOf returns the bracket that closes an opening one.
+func closingOf(opening byte) byte {
+	if opening == '[' {
+		return ']'
+	}
+
+	return ')'
+}
+
 // unknown returns the error that a text is not a unit.
 func unknown(text string) *Error {
 	return &Error{
@@ -150,7 +188,7 @@ func (p *parser) product(u *Unit, sign int) bool {
 	divide := false // the last character was a slash, which concerns the next factor only
 	for first := true; ; first = false {
 		p.rest = strings.TrimLeft(p.rest, " \t\u00a0\u2009")
-		if p.rest == "" || p.rest[0] == ')' {
+		if p.rest == "" || isClosing(p.rest[0]) {
 			return !first && !divide
 		}
 
@@ -185,9 +223,10 @@ func (p *parser) product(u *Unit, sign int) bool {
 // factor parses one factor, and multiplies u by it: a symbol with its power, a 1, or a product in brackets. sign
 // multiplies its power.
 func (p *parser) factor(u *Unit, sign int) bool {
-	if p.rest[0] == '(' {
+	if isOpening(p.rest[0]) {
+		closing := closingOf(p.rest[0])
 		p.rest = p.rest[1:]
-		if !p.product(u, sign) || p.rest == "" {
+		if !p.product(u, sign) || p.rest == "" || p.rest[0] != closing {
 			return false
 		}
 
@@ -198,7 +237,7 @@ func (p *parser) factor(u *Unit, sign int) bool {
 
 	if p.rest[0] == '1' {
 		p.rest = p.rest[1:]
-		return true
+		return p.rest == "" || !strings.ContainsRune("0123456789.,", rune(p.rest[0])) // 11 and 1.1 are other numbers
 	}
 
 	afterSymbol := strings.TrimLeftFunc(p.rest, isSymbol)
@@ -298,7 +337,7 @@ func (u Unit) To(target Unit) (Conversion, error) {
 }
 
 // OfName returns the unit at the end of a column's name: "lift_n" is in N, "u_inf_m_s" in
-// m/s, "alpha_deg" in degrees, "rpm" in 1/min. ok is false if the name has no unit.
+// m/s, "alpha_deg" in degrees, "rpm" and "RPM" in 1/min. ok is false if the name has no unit.
 func OfName(name string) (unit Unit, ok bool) {
 	const maxWords = 3 // of an ending: "v_per_pa"
 	words := strings.Split(strings.ToLower(name), "_")
@@ -306,7 +345,7 @@ func OfName(name string) (unit Unit, ok bool) {
 		text, known := endings[strings.Join(words[len(words)-n:], "_")]
 
 		// A whole name counts only if it is also a quantity: a column "n" is not in N.
-		isEnding := n < len(words) || wholeNames[name]
+		isEnding := n < len(words) || wholeNames[words[0]]
 		if known && isEnding {
 			parsed, err := Parse(text)
 			return parsed, err == nil

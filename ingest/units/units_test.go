@@ -98,6 +98,66 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// Numbers and brackets in units. Expected: a 1 is the number of a product, brackets change no value, and all other
+// numbers are refused, because the value behind them would be lost.
+func TestNumbersAndBrackets(t *testing.T) {
+	for _, c := range []struct{ text, same string }{
+		{"1", ""},
+		{"(1)", ""},
+		{"1 N", "N"},
+		{"1N", "N"},
+		{"N 1", "N"},
+		{"1·N", "N"},
+		{"1*N", "N"},
+		{"1/s", "s^-1"},
+		{"1 / s", "s^-1"},
+		{"(1/s)", "s^-1"},
+		{"1/(s)", "s^-1"},
+		{"(N)/(m)", "N/m"},
+		{"[N]/[m]", "N/m"},
+		{"(N)(m)", "N m"},
+		{"(N m)/(s)", "N m/s"},
+		{"(N)", "N"},
+		{"[(N)]", "N"},
+		{"([N])", "N"},
+		{"( N/(m s) )", "N/m/s"},
+		{"(kg)/(m^3)", "kg/m^3"},
+		{"[kg]/[m]^3", "refused"}, // a power of brackets
+		{"11 N", "refused"},
+		{"11", "refused"},
+		{"1.1 N", "refused"},
+		{"1,1 N", "refused"},
+		{"1.0 N", "refused"},
+		{"111 N", "refused"},
+		{"10 N", "refused"},
+		{"100 Pa", "refused"},
+		{"2 N", "refused"},
+		{"N 11", "refused"},
+		{"N/11", "refused"},
+		{"1e3 N", "refused"},
+		{"N)/(m", "refused"},
+		{"(N]", "refused"},
+		{"[N)", "refused"},
+		{"((N)", "refused"},
+		{"(N))", "refused"},
+		{"()", ""},
+		{"()()", "refused"},
+		{"(", "refused"},
+	} {
+		got, err := Parse(c.text)
+		if c.same == "refused" {
+			assert.Error(t, err, "%q", c.text)
+			continue
+		}
+
+		require.NoError(t, err, "%q", c.text)
+		want, err := Parse(c.same)
+		require.NoError(t, err, "%q", c.same)
+		want.Text = c.text
+		assert.Equal(t, want, got, "%q", c.text)
+	}
+}
+
 // order makes dimensions comparable whatever the order of their symbols.
 func order(d string) [128]int {
 	var out [128]int
@@ -162,7 +222,8 @@ func TestTo(t *testing.T) {
 func TestOfName(t *testing.T) {
 	for name, want := range map[string]string{
 		"lift_n": "N", "fx_N": "N", "thrust_gf": "gf", "u_inf_m_s": "m/s", "alpha_deg": "deg", "rpm": "1/min",
-		"shaft_rpm": "1/min",
+		"shaft_rpm": "1/min", "RPM": "1/min", "Rpm": "1/min", "rps": "1/s", "RPS": "1/s", "Shaft_RPM": "1/min",
+		"rpm_": "", "rpm1": "", "N": "", "V": "", "Pa": "",
 		"temp_c":    "°C", "q_pa": "Pa", "density_kg_m3": "kg/m^3", "torque_n_m": "N·m", "radius_m": "m",
 		"n": "", "c": "", "m": "", "blades": "", "cl": "", "in": "", "": "", "bpf1_db": "",
 	} {
