@@ -78,7 +78,9 @@ type file struct {
 	segments int          // number of segments
 	marks    []lines.Mark // of every stride-th row of each block of rows
 	rows     int64        // number of rows
-	filled   []bool       // for each column, whether a cell is not empty
+	blocks   int64        // number of blocks of rows
+	ends     []int64      // for each column, the number of the row behind its last cell that is not empty
+	partial  []int64      // for each column, the number of blocks whose last rows it does not fill
 
 	warnings     []ingest.Warning
 	warnedDigits bool // a warning about the digits of an increment was given
@@ -275,7 +277,8 @@ func (f *file) beginSegment(s *segment) error {
 
 	if f.first == nil {
 		f.first = s
-		f.filled = make([]bool, len(s.names))
+		f.ends = make([]int64, len(s.names))
+		f.partial = make([]int64, len(s.names))
 	}
 
 	if !s.hasChannelsOf(f.first) {
@@ -316,20 +319,18 @@ func (f *file) complete() error {
 	return err
 }
 
-// readRows counts the rows up to a blank line or the end of the file, marks some of them, and notes which columns have
-// cells that are not empty.
+// readRows counts the rows of a block, up to a blank line or the end of the file, marks some of them, and notes where
+// the cells of each column end.
 func (f *file) readRows() error {
 	for n := 0; ; n++ {
 		line, begin, err := f.lines.Next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-
-		if err != nil {
+		isEOF := errors.Is(err, io.EOF)
+		if err != nil && !isEOF {
 			return err
 		}
 
-		if blank(line, f.separator) {
+		if isEOF || blank(line, f.separator) {
+			f.endBlock(n)
 			return nil
 		}
 
@@ -339,12 +340,40 @@ func (f *file) readRows() error {
 
 		f.rows++
 
-		for i := range f.filled {
+		for i := range f.ends {
 			var cell []byte
 			cell, line, _ = bytes.Cut(line, f.separator)
-			f.filled[i] = f.filled[i] || len(cell) > 0
+			if len(cell) > 0 {
+				f.ends[i] = f.rows
+			}
 		}
 	}
+}
+
+// endBlock counts a block of n rows that ends, and the columns that do not fill its last rows.
+func (f *file) endBlock(n int) {
+	if n == 0 {
+		return
+	}
+
+	f.blocks++
+	for i, end := range f.ends {
+		if end > 0 && end < f.rows {
+			f.partial[i]++
+		}
+	}
+}
+
+// samples returns the number of a column's samples. LabVIEW writes channels of different rates side by side, each with
+// its own number of samples, and leaves the cells behind them empty. A column whose last cells are missing for another
+// reason has all rows.
+func (f *file) samples(column int) int64 {
+	stated := f.first.value("Samples", column)
+	if f.blocks == 1 && stated == strconv.FormatInt(f.ends[column], 10) {
+		return f.ends[column]
+	}
+
+	return f.rows
 }
 
 // reader returns a reader whose channels are the columns.
@@ -393,13 +422,21 @@ func (f *file) addColumns(r *arrays.Reader) error {
 			continue
 		case name == "Comment" && i == len(names)-1:
 			continue
-		case !f.filled[i]:
+		case f.ends[i] == 0:
 			r.Unread(name, false, "an empty column")
+			continue
+		case f.blocks > 1 && f.partial[i] == f.blocks:
+			r.Unread(name, true, "fewer samples than others in each segment: save one segment a file, or one rate a file")
 			continue
 		}
 
+		owner := i // the column whose number of samples the header states
+		if multi && name == "X_Value" {
+			owner = min(i+1, len(names)-1)
+		}
+
 		a := arrays.Array{
-			Name: name, Dims: []int64{f.rows}, Plane: f, First: i, Unit: f.first.value("Y_Unit_Label", i),
+			Name: name, Dims: []int64{f.samples(owner)}, Plane: f, First: i, Unit: f.first.value("Y_Unit_Label", i),
 		}
 
 		switch {
@@ -413,7 +450,7 @@ func (f *file) addColumns(r *arrays.Reader) error {
 			if group != "" {
 				a.Name = group + "/" + a.Name
 			}
-		case !hasX:
+		case !hasX || f.samples(i) < f.rows: // the X column has the steps of the longer channels
 			unit, known := clock.Seconds(f.first.value("X_Unit_Label", i))
 			if d := f.first.value("X_Dimension", i); known && (d == "" || d == "Time") {
 				a.RateHz = f.rate(f.first.value("Delta_X", i), unit, r, name)

@@ -18,7 +18,7 @@ type alone struct{ *file }
 
 // Read implements arrays.Plane. A channel is a column. Read parses row after row, from the last mark before start on.
 func (f *file) Read(channels []int, start int64, dst [][]float64) error {
-	columns := make([][]float64, len(f.filled)) // the slice of dst that each column fills first; nil if not wanted
+	columns := make([][]float64, len(f.ends)) // the slice of dst that each column fills first; nil if not wanted
 	for j, c := range channels {
 		if columns[c] == nil {
 			columns[c] = dst[j]

@@ -911,3 +911,78 @@ func Example() {
 	fmt.Println(r.Info().Encoding, c.Name, c.RateHz, "Hz", c.Unit, c.Samples)
 	// Output: TDMS 4713 run/mic 12800 Hz Pa 100
 }
+
+// Channels of a file have their own rates and lengths. Expected: the increments and the numbers of samples that were
+// written, and the samples 1, 2, 3, ….
+func TestChannelsOfTwoRates(t *testing.T) {
+	for _, c := range []struct {
+		name           string
+		slow           float64 // increment in s
+		samples, parts int     // of the slower channel in a segment; number of segments
+		interleaved    bool
+		rate           float64
+	}{
+		{"ten times slower", 0.01, 4, 1, false, 100},
+		{"half the rate", 0.002, 20, 1, false, 500},
+		{"an odd ratio", 0.0025, 16, 1, false, 400},
+		{"one sample", 0.04, 1, 1, false, 25},
+		{"one sample less", 0.001, 39, 1, false, 1000},
+		{"the same rate", 0.001, 40, 1, false, 1000},
+		{"twice as fast", 0.0005, 80, 1, false, 2000},
+		{"the same length", 0.01, 40, 1, false, 100},
+		{"no rate", 0, 4, 1, false, 0},
+		{"three segments", 0.01, 4, 3, false, 100},
+		{"three segments, one sample each", 0.04, 1, 3, false, 25},
+		{"three segments, the same rate", 0.001, 40, 3, false, 1000},
+		{"interleaved, the same length", 0.001, 40, 1, true, 1000},
+		{"interleaved, another rate", 0.01, 40, 1, true, 100},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			const fast = 40
+			flags := uint32(meta | list | rawData)
+			if c.interleaved {
+				flags |= inter
+			}
+
+			var b []byte
+			for part := range c.parts {
+				var values []int32
+				for i := range fast {
+					values = append(values, int32(part*fast+i+1))
+					if c.interleaved {
+						values = append(values, int32(part*c.samples+i+1))
+					}
+				}
+
+				for i := range c.samples {
+					if !c.interleaved {
+						values = append(values, int32(part*c.samples+i+1))
+					}
+				}
+
+				b = append(b, seg(le, flags, [][]byte{
+					obj(le, c1, idx(le, 3, fast), prop(le, "wf_increment", 0.001)),
+					obj(le, c2, idx(le, 3, uint64(c.samples)), prop(le, "wf_increment", c.slow)),
+				}, i32(le, values...))...)
+			}
+
+			r := ingesttest.Open(t, Format, b, ingest.Options{})
+			require.Len(t, r.Info().Channels, 2)
+			for k, want := range []struct {
+				rate float64
+				n    int
+			}{{1000, fast * c.parts}, {c.rate, c.samples * c.parts}} {
+				channel := r.Info().Channels[k]
+				assert.InDelta(t, want.rate, channel.RateHz, 1e-9, channel.Name)
+				require.EqualValues(t, want.n, channel.Samples, channel.Name)
+
+				values := make([]float64, want.n)
+				_, err := r.Read([]int{k}, 0, [][]float64{values})
+				require.NoError(t, err)
+				for i, v := range values {
+					require.Equal(t, float64(i+1), v, "%s, sample %d", channel.Name, i)
+				}
+			}
+		})
+	}
+}
