@@ -224,7 +224,7 @@ func TestOfName(t *testing.T) {
 		"lift_n": "N", "fx_N": "N", "thrust_gf": "gf", "u_inf_m_s": "m/s", "alpha_deg": "deg", "rpm": "1/min",
 		"shaft_rpm": "1/min", "RPM": "1/min", "Rpm": "1/min", "rps": "1/s", "RPS": "1/s", "Shaft_RPM": "1/min",
 		"rpm_": "", "rpm1": "", "N": "", "V": "", "Pa": "",
-		"temp_c":    "°C", "q_pa": "Pa", "density_kg_m3": "kg/m^3", "torque_n_m": "N·m", "radius_m": "m",
+		"temp_c": "°C", "q_pa": "Pa", "density_kg_m3": "kg/m^3", "torque_n_m": "N·m", "radius_m": "m",
 		"n": "", "c": "", "m": "", "blades": "", "cl": "", "in": "", "": "", "bpf1_db": "",
 	} {
 		u, ok := OfName(name)
