@@ -19,7 +19,7 @@ const rowBlock = 96
 // wide side. Package kernel requires padding.
 type layout struct {
 	inputs, outcomes int
-	flag             int   // inputs that say whether an outcome is fed back: 0 or 1
+	flag             int   // number of inputs that say whether an outcome is fed back: 0 or 1
 	heads            int   // outputs of the head, 2·outcomes
 	width            []int // widths of the hidden layers
 
@@ -28,28 +28,28 @@ type layout struct {
 	headK int   // heads padded to kernel.KStep: rows of the head's weights
 	headN int   // heads padded to kernel.Lane: columns of the head's output
 	w, b  []int // [layer]: offset of its weights, and of its biases, in the parameters
-	size  int   // of the parameters
+	size  int   // number of parameters, with padding
 }
 
 // newLayout returns the layout of a network with hidden layers of those widths.
 func newLayout(inputs, outcomes, flag int, width []int) *layout {
 	l := &layout{inputs: inputs, outcomes: outcomes, flag: flag, heads: 2 * outcomes, width: width}
 	l.ldIn = kernel.PadK(l.inputs + l.outcomes + l.flag)
-	k := l.ldIn
+	previous := l.ldIn // padded width of the layer before
 	for _, h := range l.width {
-		n := kernel.PadLane(h)
-		l.pad = append(l.pad, n)
+		padded := kernel.PadLane(h)
+		l.pad = append(l.pad, padded)
 		l.w = append(l.w, l.size)
-		l.size += kernel.PadLane(k * n)
+		l.size += kernel.PadLane(previous * padded)
 		l.b = append(l.b, l.size)
-		l.size += n
-		k = n
+		l.size += padded
+		previous = padded
 	}
 
 	l.headK = kernel.PadK(l.heads)
 	l.headN = kernel.PadLane(l.heads)
 	l.w = append(l.w, l.size)
-	l.size += l.headK * k
+	l.size += l.headK * previous
 	l.b = append(l.b, l.size)
 	l.size += l.headN
 
@@ -98,13 +98,16 @@ type net[T kernel.Float] struct {
 	block int      // greatest number of rows
 }
 
+// cacheLine is the size of a line of the processor's cache in bytes.
+const cacheLine = 64
+
 // aligned returns a slice of n zeros that begins at a cache line.
 func aligned[T kernel.Float](n int) []T {
 	size := int(unsafe.Sizeof(T(0)))
-	s := make([]T, n+64/size)
+	s := make([]T, n+cacheLine/size)
 
 	skip := 0
-	for uintptr(unsafe.Pointer(&s[skip]))%64 != 0 {
+	for uintptr(unsafe.Pointer(&s[skip]))%cacheLine != 0 {
 		skip++
 	}
 
@@ -135,27 +138,27 @@ func (n *net[T]) prepare() {
 }
 
 // forward evaluates the first rows of z. rows is a multiple of kernel.RowStep. bits has the dropout bits of each hidden
-// layer, and is nil without dropout.
+// layer, one row of bits for each row of the network. Without dropout bits is nil: all rows then share the bits n.keep.
 func (n *net[T]) forward(rows int, bits [][]uint16) {
-	a := n.z
-	lda := n.ldIn
-	k := n.ldIn
-	alpha := T(1)
+	input := n.z       // of the layer
+	width := n.ldIn    // of its rows, with padding
+	inputScale := T(1) // dropout scales activations, and not the inputs of the network
 	for i, h := range n.h {
 		keep := n.keep
-		stride := 0
+		keepStride := 0 // words from the bits of one row to the bits of the next
 		if bits != nil {
 			keep = bits[i]
-			stride = n.pad[i] / kernel.Lane
+			keepStride = n.pad[i] / kernel.Lane
 		}
 
-		n.k.DenseReLU(h, a, lda, n.p[n.w[i]:], n.p[n.b[i]:], keep, stride, rows, k, n.pad[i], alpha)
-		a = h
-		lda = n.pad[i]
-		k = n.pad[i]
-		alpha = n.scale
+		weights := n.p[n.w[i]:]
+		bias := n.p[n.b[i]:]
+		n.k.DenseReLU(h, input, width, weights, bias, keep, keepStride, rows, width, n.pad[i], inputScale)
+		input = h
+		width = n.pad[i]
+		inputScale = n.scale
 	}
 
 	d := n.depth()
-	n.k.Dense(n.o, a, lda, n.head, n.p[n.b[d]:], rows, k, n.headN, alpha)
+	n.k.Dense(n.o, input, width, n.head, n.p[n.b[d]:], rows, width, n.headN, inputScale)
 }

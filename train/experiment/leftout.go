@@ -24,7 +24,7 @@ type LeftOut struct {
 	values   []float64       // distinct values of the condition, ascending; for a label the places of its names
 	names    []string        // sorted names of a label; nil for a condition of numbers
 	Full     Subset          // the rows that the split does not hold out
-	byGroup  map[int]Subset  // by training group: the rows of full that are not in the group
+	byGroup  map[int]Subset  // by training group: the rows of Full that are not in the group
 }
 
 // Subset describes the rows of one training. Its name contains the values that the rows have, and not the values that
@@ -33,11 +33,11 @@ type Subset struct {
 	Name      string          // contains the condition and the values
 	condition string          // the condition whose values select the rows
 	values    []float64       // values of the condition that the rows have, ascending
-	rule      holdout.Holdout // rows that it holds out are left out too; nil if it holds out none
+	rule      holdout.Holdout // rows that it holds out are left out too; nil: values alone selects the rows
 	plan      *LeftOut        // the trainings of the first split that needs this one
 }
 
-// Rule returns in words the rows that are left out too, or "".
+// Rule returns in words which further rows are left out, or "" if the values alone select the rows.
 func (s Subset) Rule() string {
 	if s.rule == nil {
 		return ""
@@ -46,7 +46,9 @@ func (s Subset) Rule() string {
 	return s.rule.String()
 }
 
-// TrainedAnew returns the base that is trained anew for each left-out group, or "".
+// TrainedAnew returns the name of the model that is trained anew without each group. It returns "" if there is none: a
+// Gaussian process (base "gp") leaves groups out in closed form. The scale "ecov" always needs pair networks, whatever
+// the base is.
 func TrainedAnew(settings honest.Settings) string {
 	switch {
 	case settings.Scale == "ecov":
@@ -125,10 +127,14 @@ func (e *Experiment) groupValues(learner *honest.Learner) ([]float64, error) {
 func newLeftOut(learner honest.Learner, values []float64, split Split) *LeftOut {
 	grouping := learner.Grouping(values)
 	left := &LeftOut{grouping: grouping, values: values, names: learner.Names, byGroup: map[int]Subset{}}
-	left.Full = left.subset(learner.Condition, split, -1)
+	left.Full = left.subset(learner.Condition, split, noGroup)
 	for group := range grouping.Names {
+		// The split may hold out the whole group, so that leaving it out changes nothing. If the split trains on this group
+		// alone, nothing remains to train on.
 		rest := left.subset(learner.Condition, split, group)
-		if n := len(rest.values); n > 0 && n < len(left.Full.values) {
+		isHeldOut := len(rest.values) == len(left.Full.values)
+		isEmpty := len(rest.values) == 0
+		if !isHeldOut && !isEmpty {
 			left.byGroup[group] = rest
 		}
 	}
@@ -136,28 +142,38 @@ func newLeftOut(learner honest.Learner, values []float64, split Split) *LeftOut 
 	return left
 }
 
-// subset returns the rows of a split's training without one group. For the group −1 it returns all of them.
+// noGroup is the number of a group that has no values.
+const noGroup = -1
+
+// subset returns the rows of a split's training without one group, which may be noGroup. If the split holds out values
+// of the condition itself, these values are left out too. If it holds out by other conditions, they remain, and the
+// split's rule selects the rows; no other split then has the same rows.
 func (l *LeftOut) subset(condition string, split Split, group int) Subset {
 	byCondition := split.Test.Group() == condition || split.Final()
 	rest := Subset{plan: l, condition: condition}
 	for k, v := range l.values {
-		held := split.Test.Holds(condition, v)
-		if l.names != nil {
-			held = split.Test.HoldsLabel(condition, l.names[k])
-		}
-
-		if l.grouping.Group[k] != group && (!byCondition || !held) {
+		isHeldOut := byCondition && l.holds(split, condition, k)
+		if l.grouping.Group[k] != group && !isHeldOut {
 			rest.values = append(rest.values, v)
 		}
 	}
 
 	rest.Name = subsetName(condition, rest.values, l.names)
-	if !byCondition { // other conditions choose the test part, so that no other split has the same rows
+	if !byCondition {
 		rest.rule = split.Test
 		rest.Name = split.Name + "-" + rest.Name
 	}
 
 	return rest
+}
+
+// holds reports whether a split holds out value k of the condition.
+func (l *LeftOut) holds(split Split, condition string, k int) bool {
+	if l.names != nil {
+		return split.Test.HoldsLabel(condition, l.names[k])
+	}
+
+	return split.Test.Holds(condition, l.values[k])
 }
 
 // maxValuesText is the largest number of bytes of a list of values in the name of a subset.

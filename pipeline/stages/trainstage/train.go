@@ -236,7 +236,7 @@ func (pl *planner) train(ctx context.Context, job *engine.Job, dep engine.Dep, t
 	}
 
 	cfg := network(pl.exp, tr.seed)
-	model, history, err := train.FitWith(ctx, data, cfg, experiment.Observed(set, cfg.Epochs))
+	model, history, err := train.FitWith(ctx, data, cfg, experiment.WithHeldOutLoss(set, cfg.Epochs))
 	if err != nil {
 		return fmt.Errorf("train: %w", err)
 	}

@@ -13,7 +13,7 @@ import (
 // A training of 1000 epochs over 5000 rows computes the loss of 4096 of the 5000 held-out rows, which are the rows
 // with odd numbers, evenly chosen. It does so every 17th epoch: 20·4096 rows are 16.4 epochs. A training of 30 epochs
 // computes it ten times.
-func TestObserved(t *testing.T) {
+func TestWithHeldOutLoss(t *testing.T) {
 	const n = 10000
 	set := triplets.New(make([]triplets.Quantity, 1), make([]triplets.Quantity, 1), make([]float64, n), make([]float64, n),
 		make([]float64, n))
@@ -25,15 +25,15 @@ func TestObserved(t *testing.T) {
 		}
 	}
 
-	assert.Equal(t, 3, Observed(set, 30).HeldOutEvery)
+	assert.Equal(t, 3, WithHeldOutLoss(set, 30).HeldOutEvery)
 
-	options := Observed(set, 1000)
+	options := WithHeldOutLoss(set, 1000)
 	assert.Equal(t, 17, options.HeldOutEvery)
 
 	numbers := options.HeldOut.X
-	require.Len(t, numbers, heldOutRows)
+	require.Len(t, numbers, maxHeldOutRows)
 	assert.Equal(t, 1.0, numbers[0], "first held-out row")
-	assert.GreaterOrEqual(t, numbers[heldOutRows-1], float64(n-5), "last held-out row")
+	assert.GreaterOrEqual(t, numbers[maxHeldOutRows-1], float64(n-5), "last held-out row")
 	for _, number := range numbers {
 		require.Equal(t, 1.0, math.Mod(number, 2), "row %g is not held out", number)
 	}
