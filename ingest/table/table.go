@@ -153,8 +153,19 @@ func (t *Table) Select(rows []int) *Table {
 	return selected
 }
 
+// ColumnError is the error of a table whose column has another name or unit than the column of the table it is to be
+// added to.
+type ColumnError struct {
+	Want, WantUnit   string // name and unit in the table
+	Found, FoundUnit string // name and unit in the table to be added
+}
+
+func (e *ColumnError) Error() string {
+	return fmt.Sprintf("append table: expected column %q [%s], found %q [%s]", e.Want, e.WantUnit, e.Found, e.FoundUnit)
+}
+
 // Append adds the rows of another table, whose columns must have the same names, units, types and order. A table
-// without columns takes the columns of the other table. Append returns an error that names the first column with
+// without columns takes the columns of the other table. Append returns a *ColumnError about the first column with
 // another name or unit, and then changes nothing.
 func (t *Table) Append(other *Table) error {
 	if len(t.Columns) == 0 {
@@ -170,8 +181,7 @@ func (t *Table) Append(other *Table) error {
 	for i, found := range other.Columns {
 		want := t.Columns[i]
 		if want.Name != found.Name || want.Unit != found.Unit {
-			return fmt.Errorf("append table: expected column %q [%s], found %q [%s]", want.Name, want.Unit, found.Name,
-				found.Unit)
+			return &ColumnError{Want: want.Name, WantUnit: want.Unit, Found: found.Name, FoundUnit: found.Unit}
 		}
 	}
 

@@ -9,7 +9,9 @@ package units
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -353,6 +355,30 @@ func OfName(name string) (unit Unit, ok bool) {
 	}
 
 	return Unit{}, false
+}
+
+// NameWith returns the name of a column with the ending of the usual unit of a unit's dimension: "lift" in kN becomes
+// "lift_n". It returns "" if the unit is unknown, or if its dimension has no usual unit.
+func NameWith(name, unit string) string {
+	own, err := Parse(unit)
+	if err != nil {
+		return ""
+	}
+
+	for _, text := range usual {
+		target, err := Parse(text)
+		if err != nil || target.Dimension != own.Dimension {
+			continue
+		}
+
+		for _, ending := range slices.Sorted(maps.Keys(endings)) {
+			if endings[ending] == text {
+				return name + "_" + ending
+			}
+		}
+	}
+
+	return ""
 }
 
 // IsLevel reports whether a unit is the unit of a level: "dB re 20 µPa", "dBFS", "dB".

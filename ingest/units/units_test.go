@@ -238,6 +238,20 @@ func TestOfName(t *testing.T) {
 	}
 }
 
+// The proposed name states the usual unit of the dimension, which OfName reads back.
+func TestNameWith(t *testing.T) {
+	for unit, want := range map[string]string{
+		"kN": "x_n", "N": "x_n", "lbf": "x_n", "hPa": "x_pa", "psi": "x_pa", "km/h": "x_m_s", "kn": "x_m_s",
+		"rad": "x_deg", "1/min": "x_rps", "mm": "x_m", "mN·m": "x_n_m", "mV": "x_v", "kW": "x_w", "K": "x_c",
+		"-": "", "dB": "", "N^2": "", "any words": "", "N/V": "",
+	} {
+		name := NameWith("x", unit)
+		require.Equal(t, want, name, "name of a column in %s", unit)
+		_, stated := OfName(name)
+		assert.Equal(t, want != "", stated, "%s states a unit", name)
+	}
+}
+
 // A product of powers parses to the product of the factors.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{"kN", "mN·m", "kg/m^3", "1/min", "((((", "m^-9", "°C", "\xff", "N/(m·s)"} {

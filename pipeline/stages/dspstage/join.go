@@ -8,7 +8,7 @@ import (
 	"hash"
 	"strings"
 
-	"doubletake/ingest/fault"
+	"doubletake/dsp/pairtable"
 	"doubletake/ingest/recording"
 	"doubletake/ingest/table"
 	"doubletake/internal/kv"
@@ -70,6 +70,7 @@ func (s *stage) appendOutputs(list []engine.Dep, task *engine.Task) []engine.Dep
 // memory together.
 type joined struct {
 	triplets *table.Table
+	first    string // task of the first file with rows
 	notes    []FileNotes
 	spectra  []string  // paths of the files' tables of spectra
 	digests  hash.Hash // hash of the digests of these tables
@@ -125,13 +126,20 @@ func (s *stage) joinPart(job *engine.Job, all *joined, p engine.Dep) error {
 	}
 
 	if err := all.triplets.Append(part); err != nil {
-		return &fault.Error{
-			Path: s.exp.File.Path, Place: s.exp.Key + ".dsp", Want: "the same outcomes of every file",
-			Found: "others in " + p.Task, Err: err,
-		}
+		return pairtable.Mismatch(s.fileOf(all.first), s.fileOf(p.Task), err)
+	}
+
+	if all.first == "" {
+		all.first = p.Task
 	}
 
 	return nil
+}
+
+// fileOf returns the name of the file, or of the first file of a shard, whose outcomes a task computes.
+func (s *stage) fileOf(task string) string {
+	name := strings.TrimPrefix(task, s.exp.ID("dsp")+"/")
+	return strings.TrimPrefix(name, s.exp.ID("triplets")+"/")
 }
 
 // writeSpectra joins the spectra of the files into one table, batch by batch. The digest of the table is the digest of

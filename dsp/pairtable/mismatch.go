@@ -1,0 +1,48 @@
+package pairtable
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"doubletake/ingest/fault"
+	"doubletake/ingest/table"
+	"doubletake/ingest/units"
+)
+
+// notStated is the unit of an outcome if no file, name or setting states its unit.
+const notStated = "file unit"
+
+// Mismatch explains the error of (*table.Table).Append if the outcomes of a file differ from the outcomes of the files
+// before it, of which first is the first. The most frequent reason is a unit that differs between files.
+func Mismatch(first, file string, err error) error {
+	var column *table.ColumnError
+	if !errors.As(err, &column) {
+		return &fault.Error{Path: file, Want: "the outcomes of " + first, Found: "others", Err: err}
+	}
+
+	outcome := strings.TrimSuffix(strings.TrimSuffix(column.Want, "_1"), "_2")
+	if column.Want != column.Found {
+		found := strings.TrimSuffix(strings.TrimSuffix(column.Found, "_1"), "_2")
+		return fault.At(file, "", fmt.Sprintf("the outcome %s, as of %s", outcome, first), found,
+			"give all files the same channels, or leave the file out with exclude")
+	}
+
+	state := fmt.Sprintf("if all files are in one unit, state it with units: {%s: …}; else leave the file out with "+
+		"exclude", outcome)
+	place := "outcome " + outcome
+	switch {
+	case column.FoundUnit == notStated:
+		return fault.At(file, place, "the unit "+column.WantUnit+", as of "+first, "a column without a unit", state)
+	case column.WantUnit == notStated:
+		return fault.At(file, place, "a column without a unit, as of "+first, "the unit "+column.FoundUnit, state)
+	}
+
+	hint := state
+	name := units.NameWith(outcome, column.WantUnit)
+	if name != "" && name == units.NameWith(outcome, column.FoundUnit) { // both can be converted to it
+		hint = fmt.Sprintf("call the outcome %s under columns: then all files are converted to the unit in its name", name)
+	}
+
+	return fault.At(file, place, "the unit "+column.WantUnit+", as of "+first, column.FoundUnit, hint)
+}
