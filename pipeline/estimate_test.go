@@ -71,7 +71,7 @@ experiments:
 }
 
 // BenchmarkEstimates compares the seconds that are expected of campaigns with the processor time that they take. The
-// ratio should lie between 0.5 and 2 on a quiet machine: the constants of trainstage's costs are chosen for that.
+// ratio should lie between 0.5 and 2 on a quiet machine: the constants of stage train's costs are chosen for that.
 func BenchmarkEstimates(b *testing.B) {
 	for name, campaign := range map[string]simulatedTable{
 		"200x1": {rows: 200, outcomes: 1}, "400x2": {rows: 400, outcomes: 2}, "500x18": {rows: 500, outcomes: 18},

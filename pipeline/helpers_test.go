@@ -13,10 +13,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"doubletake/ingest/table"
+	"doubletake/ingest/table/tabletest"
 	"doubletake/internal/testfile"
 	"doubletake/pipeline"
 	"doubletake/pipeline/engine"
-	"doubletake/pipeline/stages/stagetest"
 	"doubletake/report"
 )
 
@@ -124,13 +124,13 @@ func assertColumn(t testing.TB, tab *table.Table, name string, want []float64) {
 // column returns a column of numbers.
 func column(t testing.TB, tab *table.Table, name string) []float64 {
 	t.Helper()
-	return stagetest.Floats(t, tab, name)
+	return tabletest.Floats(t, tab, name)
 }
 
 // readTable reads a table whose path has the given parts.
 func readTable(t testing.TB, parts ...string) *table.Table {
 	t.Helper()
-	return stagetest.Read(t, filepath.Join(parts...))
+	return tabletest.Read(t, filepath.Join(parts...))
 }
 
 // metrics is the content of metrics.json by its documented keys. Numbers that are null in the file are nil.

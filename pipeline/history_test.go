@@ -15,7 +15,7 @@ import (
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/runs"
-	"doubletake/pipeline/stages/reportstage"
+	"doubletake/pipeline/stages"
 	"doubletake/report"
 )
 
@@ -29,7 +29,7 @@ func TestRecordWithoutReport(t *testing.T) {
 
 	for version, name := range []string{"a", "b"} {
 		p.Plan.Tasks = append(p.Plan.Tasks, &engine.Task{
-			ID: reportstage.ReportTask(name), Stage: "dsp", Experiment: name, Version: version,
+			ID: stages.ReportTask(name), Stage: "dsp", Experiment: name, Version: version,
 			Run: func(_ context.Context, j *engine.Job) error {
 				var b bytes.Buffer
 				err := gob.NewEncoder(&b).Encode(report.Detail{
@@ -40,7 +40,7 @@ func TestRecordWithoutReport(t *testing.T) {
 					b.Truncate(b.Len() / 2)
 				}
 
-				return errors.Join(err, os.WriteFile(j.Output(reportstage.PageData), b.Bytes(), 0o644))
+				return errors.Join(err, os.WriteFile(j.Output(stages.PageData), b.Bytes(), 0o644))
 			},
 		})
 	}

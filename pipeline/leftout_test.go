@@ -13,10 +13,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"doubletake/ingest/table/tabletest"
 	"doubletake/internal/longtest"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/plan"
-	"doubletake/pipeline/stages/stagetest"
 	"doubletake/report/answer/predict"
 	"doubletake/report/pairs"
 	"doubletake/train"
@@ -170,9 +170,9 @@ func withoutGroup3(t *testing.T, base string, change func(b int, y float64) floa
 	c := m.Calibration
 	calibration = fmt.Sprint(c.Scale.Weights, c.Scale.Noise.Scale, c.Conformal.Half[0])
 
-	tab := stagetest.Read(t, filepath.Join(folder, "honest.arrow"))
+	tab := tabletest.Read(t, filepath.Join(folder, "honest.arrow"))
 	for _, name := range []string{"y", "y_low", "y_high", "y_sd", "y_sd_epistemic", "y_sd_noise", "y_sd_claimed"} {
-		predictions += fmt.Sprintln(name, stagetest.Floats(t, tab, name))
+		predictions += fmt.Sprintln(name, tabletest.Floats(t, tab, name))
 	}
 
 	return calibration, predictions
@@ -194,7 +194,7 @@ func TestNetworksAreStored(t *testing.T) {
 			m, err := predict.Open(folder, nil)
 			require.NoError(t, err)
 
-			tab := stagetest.Read(t, filepath.Join(folder, "honest.arrow"))
+			tab := tabletest.Read(t, filepath.Join(folder, "honest.arrow"))
 
 			inputs := []string{"a", "b"}
 			if base == "ensemble" {
@@ -204,7 +204,7 @@ func TestNetworksAreStored(t *testing.T) {
 			var x []float64
 			for row := range 10 {
 				for _, name := range inputs {
-					x = append(x, stagetest.Floats(t, tab, name)[row])
+					x = append(x, tabletest.Floats(t, tab, name)[row])
 				}
 			}
 
@@ -218,7 +218,7 @@ func TestNetworksAreStored(t *testing.T) {
 			}
 
 			for name, v := range map[string][]float64{"y": p.Mu, "y_sd_claimed": sd, "y_high": high} {
-				for i, want := range stagetest.Floats(t, tab, name) {
+				for i, want := range tabletest.Floats(t, tab, name) {
 					within := 1e-9 * math.Max(1, math.Abs(want))
 					if name == "y_high" {
 						within += 5e-5 * p.Half[i] // half widths are interpolated: scale.Table
@@ -264,7 +264,7 @@ func TestLeftOutTrainingsAreWeighted(t *testing.T) {
 	m, err := honest.Read(filepath.Join(dir, "runs", "wing", "splits", "b3", "honest.json"))
 	require.NoError(t, err)
 
-	tab := stagetest.Read(t, filepath.Join(dir, "runs", "wing", "triplets.arrow"))
+	tab := tabletest.Read(t, filepath.Join(dir, "runs", "wing", "triplets.arrow"))
 
 	set, err := pairs.Triplets(tab, []string{"a", "b", "c"}, []string{"y"})
 	require.NoError(t, err)

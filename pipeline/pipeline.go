@@ -22,7 +22,6 @@ import (
 	"doubletake/pipeline/runs"
 	"doubletake/pipeline/stages"
 	"doubletake/pipeline/stages/plan"
-	"doubletake/pipeline/stages/reportstage"
 	"doubletake/pipeline/watch"
 	"doubletake/report"
 	"doubletake/train"
@@ -163,7 +162,7 @@ func (p *Project) shown(s Selection) []config.Experiment {
 func (p *Project) Swept() []string {
 	var swept []string
 	for _, t := range p.Plan.Tasks {
-		if t.ID == reportstage.CompareTask(t.Experiment) {
+		if t.ID == stages.CompareTask(t.Experiment) {
 			swept = append(swept, t.Experiment)
 		}
 	}
@@ -185,12 +184,12 @@ func (p *Project) output(r *Result, s Selection, task, name string) (path string
 func (p *Project) Sweeps(r *Result, s Selection) ([]report.Sweep, error) {
 	var sweeps []report.Sweep
 	for _, experiment := range p.Swept() {
-		path, ok := p.output(r, s, reportstage.CompareTask(experiment), reportstage.SweepData)
+		path, ok := p.output(r, s, stages.CompareTask(experiment), stages.SweepData)
 		if !ok {
 			continue
 		}
 
-		sweep, err := reportstage.ReadSweep(path)
+		sweep, err := stages.ReadSweep(path)
 		if err != nil {
 			return nil, err
 		}
@@ -207,12 +206,12 @@ func (p *Project) Details(r *Result, s Selection) ([]*report.Detail, error) {
 	var details []*report.Detail
 	var errs error
 	for _, experiment := range p.shown(s) {
-		path, ok := p.output(r, s, reportstage.ReportTask(experiment.Name), reportstage.PageData)
+		path, ok := p.output(r, s, stages.ReportTask(experiment.Name), stages.PageData)
 		if !ok {
 			continue
 		}
 
-		detail, err := reportstage.ReadDetail(path)
+		detail, err := stages.ReadDetail(path)
 		if err != nil {
 			errs = errors.Join(errs, err)
 			continue
@@ -243,7 +242,7 @@ func (p *Project) Reported(r *Result, s Selection) bool {
 			continue
 		}
 
-		if _, ok := p.output(r, s, t.ID, reportstage.PageData); ok {
+		if _, ok := p.output(r, s, t.ID, stages.PageData); ok {
 			return true
 		}
 	}
@@ -252,7 +251,7 @@ func (p *Project) Reported(r *Result, s Selection) bool {
 }
 
 // Page returns the path of the page of all experiments.
-func (p *Project) Page() string { return filepath.Join(p.Plan.Dir, reportstage.PageFile) }
+func (p *Project) Page() string { return filepath.Join(p.Plan.Dir, stages.PageFile) }
 
 // HeldOut returns a split for each argument of --held-out: a value blades=3, a list blades=2,3, a range rpm=3000:5000,
 // a name propeller=APC-8x6, or blades=each, which stands for one split per value. The name of a split is its argument

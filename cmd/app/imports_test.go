@@ -97,13 +97,13 @@ var imports = []struct{ of, may string }{
 	{"pipeline/locate", "pipeline/config pipeline/engine ingest/derive ingest/fault ingest/spelling " +
 		"report/answer/budget report/answer/predict report/pairs"},
 	{"pipeline/inspect", "report/answer/predict pipeline/locate pipeline/config internal/kv ingest/table " +
-		"pipeline/stages/ingeststage ingest/... dsp train/numbers"},
-	{"pipeline/runs", "pipeline/config pipeline/engine ingest/table pipeline/stages/reportstage ingest/fault " +
+		"ingest/... dsp train/numbers"},
+	{"pipeline/runs", "pipeline/config pipeline/engine ingest/table pipeline/stages ingest/fault " +
 		"ingest/spelling report train/numbers train/score"},
 	// The façade knows neither models nor recordings: those who want them go to their rooms.
 	{"pipeline", "pipeline/config pipeline/engine pipeline/engine/command " +
 		"pipeline/engine/job internal/kv pipeline/runs pipeline/stages " +
-		"pipeline/stages/plan pipeline/stages/reportstage pipeline/watch ingest ingest/fault ingest/spelling report train " +
+		"pipeline/stages/plan pipeline/watch ingest ingest/fault ingest/spelling report train " +
 		"train/holdout"},
 	{"pipeline/pipelinetest", "pipeline"},
 	{"cmd", "pipeline pipeline/config pipeline/inspect pipeline/locate pipeline/runs cmd/app/scaffold " +
@@ -129,7 +129,7 @@ var foreign = []struct{ module, by string }{
 	{"codeberg.org/go-fonts/liberation", "report/figure/paper"},
 	{"git.sr.ht/~sbinet/gg", "report/figure/paper"},
 	{"golang.org/x/image", "report/figure/paper"},
-	{"github.com/stretchr/testify", "internal/testfile pipeline/stages/stagetest train/baseline/baselinetest"},
+	{"github.com/stretchr/testify", "internal/testfile train/baseline/baselinetest"},
 	{"golang.org/x/text", "report ingest/spelling"},
 	{"gonum.org/v1/gonum", "dsp train/... report/answer/budget report/answer/export"},
 	{"golang.org/x/sys", "dsp/kernel pipeline/engine ingest/... train/kernel cmd/app"},

@@ -10,7 +10,7 @@ import (
 
 	"doubletake/ingest/fault"
 	"doubletake/ingest/spelling"
-	"doubletake/pipeline/stages/reportstage"
+	"doubletake/pipeline/stages"
 	"doubletake/report"
 )
 
@@ -31,7 +31,7 @@ type plotPart struct {
 func OpenPlots(path string) (*Plots, error) {
 	p := &Plots{source: path}
 	folder, split := experimentOf(filepath.Clean(path))
-	data := filepath.Join("report", reportstage.PageData)
+	data := filepath.Join("report", stages.PageData)
 	if page := filepath.Join(folder, data); isFile(page) { // the folder is an experiment's
 		if err := p.add("", page, split); err != nil {
 			return nil, err
@@ -45,8 +45,8 @@ func OpenPlots(path string) (*Plots, error) {
 	}
 
 	root := os.DirFS(folder)
-	pages, _ := fs.Glob(root, "*/report/"+reportstage.PageData) // the patterns are well-formed
-	variants, _ := fs.Glob(root, "*/*/report/"+reportstage.PageData)
+	pages, _ := fs.Glob(root, "*/report/"+stages.PageData) // the patterns are well-formed
+	variants, _ := fs.Glob(root, "*/*/report/"+stages.PageData)
 	pages = append(pages, variants...)
 
 	_, err := os.Stat(path)
@@ -56,7 +56,7 @@ func OpenPlots(path string) (*Plots, error) {
 	}
 
 	for _, page := range pages {
-		prefix := strings.TrimSuffix(page, "report/"+reportstage.PageData)
+		prefix := strings.TrimSuffix(page, "report/"+stages.PageData)
 		if err := p.add(prefix, filepath.Join(folder, filepath.FromSlash(page)), ""); err != nil {
 			return nil, err
 		}
@@ -84,7 +84,7 @@ func experimentOf(path string) (folder, split string) {
 	for dir := path; ; dir = filepath.Dir(dir) {
 		parent := filepath.Dir(dir)
 		experiment := filepath.Dir(parent)
-		if filepath.Base(parent) == "splits" && isFile(filepath.Join(experiment, "report", reportstage.PageData)) {
+		if filepath.Base(parent) == "splits" && isFile(filepath.Join(experiment, "report", stages.PageData)) {
 			return experiment, filepath.Base(dir)
 		}
 
@@ -96,7 +96,7 @@ func experimentOf(path string) (folder, split string) {
 
 // readPage reads the numbers of a report. It returns a *fault.Error if it cannot.
 func readPage(path string) (*report.Detail, error) {
-	detail, err := reportstage.ReadDetail(path)
+	detail, err := stages.ReadDetail(path)
 	if err != nil {
 		return nil, fault.At(path, "", "the numbers of a report", "another file, or a damaged one: "+err.Error(),
 			"pipeline run makes it again")

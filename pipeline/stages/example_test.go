@@ -49,3 +49,9 @@ experiments:
 	// report   toy/report ← triplets ← ingest/simulated_toy_triplets.csv ← train/edge/seed-0 ← train/edge/honest
 	// report   report ← report
 }
+
+// Each experiment has one task that writes its report.
+func ExampleReportTask() {
+	fmt.Println(stages.ReportTask("drone"))
+	// Output: drone/report
+}

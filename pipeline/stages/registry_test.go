@@ -53,7 +53,7 @@ func TestNewStage(t *testing.T) {
 
 		count(p.experiments[0].Experiment, p.experiments[0].trip.Triplets)
 
-		p.Plan.Stages = slices.Insert(Names(), slices.Index(names, "train"), "count")
+		p.Plan.Stages = slices.Insert(Names(), slices.Index(stageNames, "train"), "count")
 		_, err = engine.Run(context.Background(), p.Plan, engine.Options{Selection: s})
 		require.NoError(t, err)
 	}

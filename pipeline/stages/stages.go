@@ -1,6 +1,8 @@
-// Package stages turns a configuration into a plan of tasks. Each stage is a package of its own below this one: an
-// adapter from the configuration to the packages that do the work (ingest, dsp, train, report). A stage lists the
-// settings that a task reads where it adds the task, because they are part of the task's key.
+// Package stages turns a configuration into a plan of tasks. A stage is a function planX, from an experiment and the
+// results of earlier stages to a result with what later stages need: simulate.go, ingest.go, dsp.go, train.go and
+// report.go contain these functions, and files with the stage's name before an underscore contain what they need. A
+// stage is an adapter from the configuration to the packages that do the work (ingest, dsp, train, report). It lists
+// the settings that a task reads where it adds the task, because they are part of the task's key.
 //
 // The formulas of the method are not here. The engine decides whether and when a task runs.
 package stages
@@ -13,42 +15,46 @@ import (
 	"slices"
 	"strings"
 
+	"doubletake/dsp/background"
 	"doubletake/ingest"
 	"doubletake/ingest/spelling"
 	"doubletake/ingest/table"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
-	"doubletake/pipeline/stages/dspstage"
-	"doubletake/pipeline/stages/ingeststage"
 	"doubletake/pipeline/stages/plan"
-	"doubletake/pipeline/stages/reportstage"
-	"doubletake/pipeline/stages/simulatestage"
-	"doubletake/pipeline/stages/trainstage"
+	"doubletake/report"
+	"doubletake/train/triplets"
 )
 
-// names are the stages in the order in which data flow through them.
-var names = []string{"simulate", "ingest", "dsp", "train", "report"}
+// stageNames are the stages in the order in which data flow through them.
+var stageNames = []string{"simulate", "ingest", "dsp", "train", "report"}
 
 // Names lists the stages in the order in which data flow through them.
-func Names() []string { return slices.Clone(names) }
+func Names() []string { return slices.Clone(stageNames) }
+
+// Tasks write values of these types with package gob. The order is part of the bytes that they write: a new type comes
+// last.
+func init() {
+	plan.GobTypes(background.Background{}, triplets.Set{}, report.Detail{}, report.Sweep{})
+}
 
 // planned is an experiment with the results of its stages.
 type planned struct {
 	plan.Experiment
-	ing     ingeststage.Result
-	trip    dspstage.Result
-	trained trainstage.Result
+	ing     ingestResult
+	trip    dspResult
+	trained trainResult
 }
 
-// planExperiment adds the tasks of one experiment. A new stage needs a package with a function Plan, a call of it here
-// at its place in the flow, and its name in names.
+// planExperiment adds the tasks of one experiment. A new stage needs a function that plans it, a call of that function
+// here at its place in the flow, and its name in stageNames.
 func planExperiment(exp plan.Experiment) (*planned, error) {
-	sim, err := simulatestage.Plan(exp)
+	sim, err := planSimulate(exp)
 	if err != nil {
 		return nil, err
 	}
 
-	ing, err := ingeststage.Plan(exp, sim)
+	ing, err := planIngest(exp, sim)
 	if err != nil {
 		return nil, err
 	}
@@ -60,17 +66,17 @@ func planExperiment(exp plan.Experiment) (*planned, error) {
 	}
 
 	ing.Warnings = append(ing.Warnings, warnings...)
-	trip, err := dspstage.Plan(exp, ing)
+	trip, err := planDSP(exp, ing)
 	if err != nil {
 		return nil, err
 	}
 
-	trained, err := trainstage.Plan(exp, ing, trip)
+	trained, err := planTrain(exp, ing, trip)
 	if err != nil {
 		return nil, err
 	}
 
-	if err := reportstage.Plan(exp, ing, trip, trained); err != nil {
+	if err := planReport(exp, ing, trip, trained); err != nil {
 		return nil, err
 	}
 
@@ -123,7 +129,7 @@ func Plan(f *config.File, prog plan.Program, extra []config.Split) (*Planned, er
 // quickSeconds is the largest estimate of the time to compute all triplets for which Check computes them.
 const quickSeconds = 4
 
-// Check opens the files of every experiment, reads their headers (ingeststage.CheckFiles), and checks the splits with
+// Check opens the files of every experiment, reads their headers (checkFiles), and checks the splits with
 // the conditions that it found. If all triplets can be computed in quickSeconds, Check also computes them and checks
 // the trainings. If Check returns an error, it also returns the warnings so far.
 func (pl *Planned) Check(ctx context.Context) ([]ingest.Warning, error) {
@@ -148,24 +154,24 @@ func (pl *Planned) Check(ctx context.Context) ([]ingest.Warning, error) {
 
 // check checks the files and the splits of an experiment. If it returns an error, it also returns the warnings so far.
 func (x *planned) check(ctx context.Context) ([]ingest.Warning, error) {
-	ing, warnings, err := ingeststage.CheckFiles(ctx, x.Experiment, x.ing)
+	ing, warnings, err := checkFiles(ctx, x.Experiment, x.ing)
 	if err != nil {
 		return warnings, err
 	}
 
-	if err := dspstage.CheckTares(ctx, x.ing); err != nil {
+	if err := checkTares(ctx, x.ing); err != nil {
 		return warnings, err
 	}
 
-	if err := dspstage.CheckRepeats(x.Experiment, ing); err != nil {
+	if err := checkRepeats(x.Experiment, ing); err != nil {
 		return warnings, err
 	}
 
-	if err := trainstage.CheckSplits(x.Experiment, ing, x.trained.Splits); err != nil {
+	if err := checkSplits(x.Experiment, ing, x.trained.Splits); err != nil {
 		return warnings, err
 	}
 
-	many, err := trainstage.WarnEach(x.Experiment, ing)
+	many, err := warnEach(x.Experiment, ing)
 	if err != nil {
 		return warnings, err
 	}
@@ -222,7 +228,7 @@ func (pl *Planned) tryTriplets(ctx context.Context, triplets engine.Selection) e
 			return err
 		}
 
-		if err := reportstage.CheckReference(x.Experiment, x.ing.Conditions, t); err != nil {
+		if err := checkReference(x.Experiment, x.ing.Conditions, t); err != nil {
 			return err
 		}
 	}
@@ -240,10 +246,10 @@ func (pl *Planned) planAcross(f *config.File, extra []config.Split) error {
 		}
 	}
 
-	families := map[string][]reportstage.Variant{}
+	families := map[string][]Variant{}
 	for _, x := range pl.experiments {
 		if x.Variant != nil {
-			v := reportstage.Variant{
+			v := Variant{
 				Experiment: x.Experiment, Columns: x.ing.Columns, Triplets: x.trip.Triplets, Trained: x.trained,
 			}
 			families[x.Family()] = append(families[x.Family()], v)
@@ -252,11 +258,11 @@ func (pl *Planned) planAcross(f *config.File, extra []config.Split) error {
 
 	for _, x := range pl.experiments {
 		if family := families[x.Family()]; len(family) > 0 && family[0].Name == x.Name {
-			reportstage.PlanSweep(family)
+			planSweep(family)
 		}
 	}
 
-	reportstage.PlanPage(f, pl.Plan)
+	planPage(f, pl.Plan)
 
 	return nil
 }

@@ -16,10 +16,10 @@ import (
 
 	"doubletake/ingest/ingesttest"
 	"doubletake/ingest/table"
+	"doubletake/ingest/table/tabletest"
 	"doubletake/internal/testfile"
 	"doubletake/pipeline"
 	"doubletake/pipeline/pipelinetest"
-	"doubletake/pipeline/stages/stagetest"
 )
 
 // trainedSplit is the folder of a split with three small networks, made once by
@@ -96,7 +96,7 @@ func opened(t testing.TB, path string) *Models {
 }
 
 func seedTable(t *testing.T, k int) *table.Table {
-	return stagetest.Read(t, filepath.Join(split(t), fmt.Sprintf("seed-%d", k), "predictions.arrow"))
+	return tabletest.Read(t, filepath.Join(split(t), fmt.Sprintf("seed-%d", k), "predictions.arrow"))
 }
 
 // Expected values: the predictions the training stage wrote at the measured
@@ -105,8 +105,8 @@ func seedTable(t *testing.T, k int) *table.Table {
 func TestPredictAgreesWithTraining(t *testing.T) {
 	dir := split(t)
 	tabs := []*table.Table{seedTable(t, 0), seedTable(t, 1), seedTable(t, 2)}
-	a := stagetest.Floats(t, tabs[0], "a")
-	b := stagetest.Floats(t, tabs[0], "b")
+	a := tabletest.Floats(t, tabs[0], "a")
+	b := tabletest.Floats(t, tabs[0], "b")
 
 	var x []float64
 	for i := range a {
@@ -136,7 +136,7 @@ func TestPredictAgreesWithTraining(t *testing.T) {
 	assert.True(t, math.IsNaN(p.Spread[0]), "spread of one network")
 
 	for j, name := range []string{"lift", "drag"} {
-		column := func(k int, suffix string) []float64 { return stagetest.Floats(t, tabs[k], name+suffix) }
+		column := func(k int, suffix string) []float64 { return tabletest.Floats(t, tabs[k], name+suffix) }
 		for _, c := range []struct {
 			suffix   string
 			one, all []float64

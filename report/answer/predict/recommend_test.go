@@ -12,9 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"doubletake/ingest/table"
+	"doubletake/ingest/table/tabletest"
 	"doubletake/pipeline"
 	"doubletake/pipeline/pipelinetest"
-	"doubletake/pipeline/stages/stagetest"
 )
 
 // At the held-out conditions the recommended predictions are those that the
@@ -24,8 +24,8 @@ func TestRecommendAgreesWithTraining(t *testing.T) {
 	tab, err := table.Read(filepath.Join(dir, "honest.arrow"))
 	require.NoError(t, err)
 
-	a := stagetest.Floats(t, tab, "a")
-	b := stagetest.Floats(t, tab, "b")
+	a := tabletest.Floats(t, tab, "a")
+	b := tabletest.Floats(t, tab, "b")
 
 	var x []float64
 	for i := range a {
@@ -52,7 +52,7 @@ func TestRecommendAgreesWithTraining(t *testing.T) {
 					continue
 				}
 
-				want := stagetest.Floats(t, tab, name)[i]
+				want := tabletest.Floats(t, tab, name)[i]
 				limit := 1e-9
 				if strings.HasSuffix(name, "_low") || strings.HasSuffix(name, "_high") {
 					limit = 5e-5 // see scale.Table

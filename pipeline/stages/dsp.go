@@ -1,0 +1,319 @@
+package stages
+
+// Stage dsp has one task for each raw file, which computes rows of triplets and spectra from the runs of the file. One
+// more task joins the rows into triplets.arrow and spectra.arrow. The formulas are in package dsp.
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"doubletake/dsp"
+	"doubletake/dsp/background"
+	"doubletake/ingest"
+	"doubletake/ingest/fault"
+	"doubletake/internal/kv"
+	"doubletake/pipeline/engine"
+	"doubletake/pipeline/stages/plan"
+	"doubletake/report/pairs/repeats"
+)
+
+// dspVersion is the version of the results of stage dsp. Raise it when the stage gives another result for the same
+// input: its tasks then run again.
+const dspVersion = 11
+
+// RunNote contains the flags of a run and counts of its recordings and levels.
+type RunNote struct {
+	Run     string     `json:"run"`
+	Flags   []dsp.Flag `json:"flags,omitempty"`
+	Dropped int        `json:"dropped,omitempty"` // recordings left out under censored: drop
+	Bounds  int        `json:"bounds,omitempty"`  // levels that are upper bounds
+	Levels  int        `json:"levels,omitempty"`  // all levels
+	Near    int        `json:"near,omitempty"`    // levels less than dsp.NearBackgroundDB above the background
+}
+
+// FileNotes contains the notes about the runs of a file, or the reason why the file was skipped.
+type FileNotes struct {
+	Notes    []RunNote        `json:"notes"`
+	Skipped  *Skipped         `json:"skipped,omitempty"`
+	Warnings []ingest.Warning `json:"warnings,omitempty"`
+}
+
+// Outputs of the tasks of this stage.
+const (
+	notesJSON     = "notes.json" // a FileNotes, or several; in the task of all triplets a []FileNotes
+	tripletsArrow = "triplets.arrow"
+	spectraArrow  = "spectra.arrow"
+)
+
+// dspResult is the part of stage dsp that later stages need.
+type dspResult struct {
+	Triplets   engine.Dep  // triplets.arrow
+	Notes      engine.Dep  // a []FileNotes
+	Spectra    *engine.Dep // spectra.arrow; nil if the construction computes no spectra
+	Background *engine.Dep // a Background; nil without recordings of the background
+}
+
+// dspStage plans the tasks of one experiment.
+type dspStage struct {
+	exp        plan.Experiment
+	rec        *Recordings
+	cons       dsp.Description
+	spectra    bool        // the construction computes spectra
+	background *engine.Dep // a Background; nil without recordings of the background
+	pairs      string      // the kind of the pairs
+	config     []kv.Pair   // settings that the tasks of files read
+	local      []kv.Pair   // the part of the keys of these tasks that is not a setting
+}
+
+// repeatsVersion is added to the version of tasks that pair repeats. It is raised if only the pairing changes.
+const repeatsVersion = 1
+
+// planDSP adds the tasks that make triplets.arrow and spectra.arrow, from recordings or from a table of pairs.
+func planDSP(exp plan.Experiment, ing ingestResult) (dspResult, error) {
+	if ing.Recordings == nil {
+		return planTableTriplets(exp, ing), nil
+	}
+
+	rec := ing.Recordings
+	s := &dspStage{exp: exp, rec: rec, cons: rec.Construction.Describe(), pairs: ing.PairKind}
+	_, s.spectra = rec.Construction.(dsp.OfSpectra)
+	if err := s.check(); err != nil {
+		return dspResult{}, err
+	}
+
+	s.config = s.settingsRead()
+	s.local = append([]kv.Pair{
+		{Key: "conditions", Value: strings.Join(rec.Conditions, ",")},
+		{Key: "on_bad_recording", Value: rec.Ingest.OnBadRecording},
+	}, rec.LabelSetting()...)
+	if b := rec.Ingest.Background; b != nil && b.Subtract {
+		s.local = append(s.local, kv.Pair{Key: "background", Value: "subtracted"})
+	}
+
+	s.background = planBackground(exp, rec)
+
+	const most = 3 // outputs of a file's task
+	parts := make([]engine.Dep, 0, most*len(rec.Files))
+	for i := range rec.Files {
+		parts = s.appendOutputs(parts, s.planFile(&rec.Files[i]))
+	}
+
+	if ing.Shards != nil {
+		parts = s.planShards(parts, ing.Shards)
+	}
+
+	if s.background != nil {
+		parts = append(parts, *s.background)
+	}
+
+	res := s.planTriplets(parts, ing)
+	res.Background = s.background
+
+	return res, nil
+}
+
+// planFile adds the task that computes the rows of one file.
+func (s *dspStage) planFile(f *File) *engine.Task {
+	task := &engine.Task{
+		ID: s.exp.ID("dsp", f.Name), Stage: "dsp", Version: dspVersion + s.cons.Version, Config: s.config, Local: s.local,
+		Weight: 0.012, Deps: []engine.Dep{f.Result}, Packed: true,
+	}
+
+	f.Needs(task)
+
+	if s.background != nil {
+		task.Deps = append(task.Deps, *s.background)
+	}
+
+	for _, tare := range slices.Backward(f.Tares) {
+		if !slices.Contains(task.Files, *tare.File) {
+			tare.Needs(task)
+		}
+	}
+
+	if f.Share > 0 {
+		task.Local = append(slices.Clone(task.Local), kv.Pair{Key: "share of the drift", Value: fmt.Sprint(f.Share)})
+	}
+
+	run := fileRun{src: s.rec.Source, file: f, background: s.background, spectra: s.spectra}
+	task.Run = run.run
+
+	return s.exp.Add(task)
+}
+
+// settingsRead returns the settings that the tasks of files read. Of the section dsp these are the settings of the
+// construction.
+func (s *dspStage) settingsRead() []kv.Pair {
+	src := s.rec.Source
+	keys := append([]string{"triplets", "couples"}, s.cons.Settings...)
+	read := plan.Only("dsp", plan.Settings("dsp", src.DSP), keys...)
+	if s.spectra && src.Ingest.Tachometer != nil {
+		read = append(read, plan.Settings("ingest.tachometer", *src.Ingest.Tachometer)...)
+	}
+
+	if !s.spectra {
+		own := plan.Only("ingest", plan.Settings("ingest", src.Ingest), "columns", "units", "axes", "balance")
+		read = append(read, own...)
+	}
+
+	// The columns state the definitions of derived conditions and outcomes.
+	read = append(read, src.Derived(slices.Concat(src.Derive.Conditions(), src.Derive.Outcomes()))...)
+
+	return append(read, src.Reader...)
+}
+
+// check returns an error if the construction needs a condition that is not known, if dsp.across does not fit the
+// construction, or if a tolerance belongs to something that is not a condition.
+func (s *dspStage) check() error {
+	src := s.rec.Source
+	if s.cons.Shaft {
+		if err := s.checkShaft(); err != nil {
+			return err
+		}
+	}
+
+	if src.DSP.Across != "" && !s.cons.Repeats {
+		return s.exp.Errorf("dsp.across",
+			"belongs to triplets: repeats, whose runs are paired; %s makes pairs of each run", src.DSP.Triplets)
+	}
+
+	for _, w := range src.DSP.Tolerances {
+		if !slices.Contains(src.Conditions, w.Name) {
+			return s.exp.Errorf("dsp.within."+w.Name, "%q is not a condition of this experiment, which has %v", w.Name,
+				src.Conditions)
+		}
+	}
+
+	return nil
+}
+
+// checkShaft returns an error if the speed of the shaft or the number of blades is not known.
+func (s *dspStage) checkShaft() error {
+	src := s.rec.Source
+	perMinute := slices.Contains(src.Conditions, "rpm")
+	perSecond := slices.Contains(src.Conditions, "rps")
+	if perMinute && perSecond {
+		return s.exp.Errorf("ingest", "both rpm (1/min) and rps (rev/s) are given as conditions; keep one")
+	}
+
+	isMeasured := src.DSP.Track != nil || src.Ingest.Tachometer != nil
+	if !isMeasured && !perMinute && !perSecond {
+		return s.exp.Errorf("dsp", "the shaft speed is not known: expected a condition rpm (in 1/min) or rps (in "+
+			"rev/s), a tachometer, or track: {range_hz: [from, to]} to find it in the sound; the conditions are %v",
+			src.Conditions)
+	}
+
+	if !slices.Contains(src.Conditions, "blades") {
+		return s.exp.Errorf("ingest", "the number of blades is not known: expected a condition blades, e.g. "+
+			"constants: {blades: 2}; the conditions are %v", src.Conditions)
+	}
+
+	return nil
+}
+
+// planTriplets adds the task that joins the tables of the files, pairs repeats, and writes triplets.arrow.
+func (s *dspStage) planTriplets(parts []engine.Dep, ing ingestResult) dspResult {
+	meta := append(s.exp.Meta(plan.Settings("ingest", s.rec.Ingest), s.config),
+		kv.Pair{Key: "pairs", Value: s.pairs},
+		kv.Pair{Key: "construction", Value: s.exp.DSP.Triplets})
+	if across := s.rec.DSP.Across; across != "" {
+		meta = append(meta, kv.Pair{Key: "config:dsp.across", Value: across})
+	}
+
+	task := &engine.Task{
+		ID: s.exp.ID("triplets"), Stage: "dsp", Version: dspVersion + s.cons.Version, Config: plan.Stated(meta), Weight: 0.2,
+		Deps: slices.Concat(parts, ing.Results), Replaces: ing.Shards != nil,
+		Publish: []engine.Link{{Output: tripletsArrow, Path: s.exp.Published("dsp", tripletsArrow)}},
+	}
+
+	if s.cons.Repeats {
+		task.Version += repeatsVersion
+		task.Local = plan.Only("dsp", plan.Settings("dsp", s.rec.DSP), "within", "across")
+		conditions := pairing(s.exp, s.rec).Conditions
+		stated := s.exp.StatedConditions()
+		isOther := func(name string) bool { return !slices.Contains(stated, name) }
+		if shared := strings.Join(slices.DeleteFunc(conditions, isOther), ", "); shared != "" {
+			task.Local = append(task.Local, kv.Pair{Key: "stated conditions", Value: shared})
+		}
+	}
+
+	if s.background != nil {
+		task.Local = append(task.Local, kv.Pair{Key: "background", Value: "notes by how much levels read high"})
+	}
+
+	task.Local = append(task.Local, ing.Points.Settings(s.exp.Ingest.Tolerances)...)
+
+	res := dspResult{
+		Triplets: engine.Dep{Task: task.ID, Output: tripletsArrow},
+		Notes:    engine.Dep{Task: task.ID, Output: notesJSON},
+	}
+
+	if s.spectra {
+		task.Publish = append(task.Publish, engine.Link{Output: spectraArrow, Path: s.exp.Published("dsp", spectraArrow)})
+		res.Spectra = &engine.Dep{Task: task.ID, Output: spectraArrow}
+	}
+
+	// The task keeps only these parts of ing in memory.
+	files := ing.Results
+	points := ing.Points
+	task.Run = func(ctx context.Context, job *engine.Job) error {
+		if err := checkCopies(job, files); err != nil {
+			return err
+		}
+
+		all, err := s.join(ctx, job, parts)
+		if err != nil {
+			return err
+		}
+
+		return s.writeTriplets(job, all, points, meta)
+	}
+
+	s.exp.Add(task)
+
+	return res
+}
+
+// writeTriplets pairs the rows of all files, if they are repeats, and writes the tables.
+func (s *dspStage) writeTriplets(job *engine.Job, all *joined, points plan.Points, meta []kv.Pair) error {
+	if all.triplets.Rows() == 0 {
+		return fault.At(s.exp.File.Path, s.exp.Key, "at least one triplet", "none: "+nothingLeft(all.notes), "")
+	}
+
+	if err := points.AddSetPoints(s.exp.Ingest.Tolerances, all.triplets); err != nil {
+		return err
+	}
+
+	if s.cons.Repeats {
+		warnings, err := pairing(s.exp, s.rec).Pair(all.triplets)
+		if err != nil {
+			return err
+		}
+
+		all.notes = append(all.notes, FileNotes{Warnings: warnings})
+	}
+
+	if b := s.rec.Ingest.Background; b != nil && !b.Subtract {
+		all.notes = append(all.notes, FileNotes{Warnings: background.WarnHigh(s.exp.File.Path, all.triplets)})
+	}
+
+	if s.exp.DSP.Couples {
+		repeats.Couple(all.triplets)
+	}
+
+	if s.spectra {
+		if err := all.writeSpectra(job, meta); err != nil {
+			return err
+		}
+	}
+
+	all.triplets.Meta = meta
+
+	if err := plan.WriteTable(job, tripletsArrow, all.triplets); err != nil {
+		return err
+	}
+
+	return plan.WriteJSON(job, notesJSON, all.notes)
+}

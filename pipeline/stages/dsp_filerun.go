@@ -1,0 +1,75 @@
+package stages
+
+import (
+	"context"
+
+	"doubletake/pipeline/engine"
+	"doubletake/pipeline/stages/plan"
+)
+
+// fileRun is the work of the task of one file.
+type fileRun struct {
+	src        *Source
+	file       *File
+	background *engine.Dep // a Background; nil without recordings of the background
+	spectra    bool        // the construction computes spectra
+}
+
+// run computes the rows of the file and writes the outputs of its task.
+func (r fileRun) run(ctx context.Context, job *engine.Job) error {
+	tables, notes, err := r.rows(ctx, job)
+	if err != nil {
+		return err
+	}
+
+	if err := plan.WriteTable(job, tripletsArrow, tables.Triplets); err != nil {
+		return err
+	}
+
+	if r.spectra {
+		if err := plan.WriteTable(job, spectraArrow, tables.Spectra); err != nil {
+			return err
+		}
+	}
+
+	return plan.WriteJSON(job, notesJSON, notes)
+}
+
+// rows computes the rows of the file. It returns empty tables and the reason in the notes if stage ingest skipped the
+// file, or if the file turns out to be bad and the configuration says to go on without it.
+func (r fileRun) rows(ctx context.Context, job *engine.Job) (*fileTables, *FileNotes, error) {
+	tables := newFileTables(r.src)
+	tables.loads = loadsOf(r.src, r.file)
+
+	var res *FileResult
+	if reading, ok := r.file.Reading.Get(job); ok {
+		tables.reading = reading
+		res = reading.Found
+	} else if err := plan.ReadJSON(job.Input(r.file.Result.Task, r.file.Result.Output), &res); err != nil {
+		return nil, nil, err
+	}
+
+	if r.background != nil {
+		var err error
+		tables.background, err = readBackground(job.Input(r.background.Task, r.background.Output))
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+
+	notes := &FileNotes{Skipped: res.Skipped}
+	if res.Skipped != nil {
+		return tables, notes, nil
+	}
+
+	err := tables.file(ctx, res, r.file.Path(job), notes)
+	if isBadRecording(r.src, err) {
+		return newFileTables(r.src), &FileNotes{Skipped: &Skipped{Path: r.file.Name, Reason: err.Error()}}, nil
+	}
+
+	if err != nil {
+		return nil, nil, err
+	}
+
+	return tables, notes, nil
+}

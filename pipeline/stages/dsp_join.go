@@ -1,0 +1,202 @@
+package stages
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"strings"
+
+	"doubletake/dsp/pairtable"
+	"doubletake/ingest/recording"
+	"doubletake/ingest/table"
+	"doubletake/internal/kv"
+	"doubletake/pipeline/engine"
+	"doubletake/pipeline/stages/plan"
+)
+
+// planShards adds the tasks that join the outputs of consecutive files, and returns their outputs. parts are the
+// outputs of all files, the same number for each.
+func (s *dspStage) planShards(parts []engine.Dep, shards []plan.Shard) []engine.Dep {
+	outputs := len(parts) / len(s.rec.Files) // of each file
+	var joined []engine.Dep
+	for _, shard := range shards {
+		task := s.planShard(s.rec.Files[shard.Begin].Name, parts[outputs*shard.Begin:outputs*shard.End])
+		joined = s.appendOutputs(joined, task)
+	}
+
+	return joined
+}
+
+// planShard adds the task that joins the tables of consecutive files. first is the name of the first file.
+func (s *dspStage) planShard(first string, parts []engine.Dep) *engine.Task {
+	task := &engine.Task{
+		ID: s.exp.ID("triplets", first), Stage: "dsp", Version: dspVersion, Deps: parts, Weight: 0.05, Replaces: true,
+		Run: func(ctx context.Context, job *engine.Job) error {
+			all, err := s.join(ctx, job, parts)
+			if err != nil {
+				return err
+			}
+
+			if s.spectra {
+				if err := all.writeSpectra(job, nil); err != nil {
+					return err
+				}
+			}
+
+			if err := plan.WriteTable(job, tripletsArrow, all.triplets); err != nil {
+				return err
+			}
+
+			return plan.WriteJSON(job, notesJSON, all.notes...)
+		},
+	}
+
+	return s.exp.Add(task)
+}
+
+// appendOutputs appends to list the outputs of a task that computes or joins rows.
+func (s *dspStage) appendOutputs(list []engine.Dep, task *engine.Task) []engine.Dep {
+	list = append(list, engine.Dep{Task: task.ID, Output: tripletsArrow}, engine.Dep{Task: task.ID, Output: notesJSON})
+	if s.spectra {
+		list = append(list, engine.Dep{Task: task.ID, Output: spectraArrow})
+	}
+
+	return list
+}
+
+// joined contains the triplets and notes of several files, and the paths of their spectra, which are too large to be in
+// memory together.
+type joined struct {
+	triplets *table.Table
+	first    string // task of the first file with rows
+	notes    []FileNotes
+	spectra  []string  // paths of the files' tables of spectra
+	digests  hash.Hash // hash of the digests of these tables
+}
+
+// join reads the parts, which are the outputs of files or of shards.
+func (s *dspStage) join(ctx context.Context, job *engine.Job, parts []engine.Dep) (*joined, error) {
+	all := &joined{triplets: &table.Table{}, digests: sha256.New()}
+	for _, part := range parts {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+
+		if err := s.joinPart(job, all, part); err != nil {
+			return nil, err
+		}
+	}
+
+	return all, nil
+}
+
+// joinPart adds one output of a file or of a shard to all.
+func (s *dspStage) joinPart(job *engine.Job, all *joined, p engine.Dep) error {
+	path := job.Input(p.Task, p.Output)
+	switch p.Output {
+	case spectraArrow:
+		all.spectra = append(all.spectra, path)
+		fmt.Fprintln(all.digests, job.InputDigest(p.Task, p.Output))
+
+		return nil
+
+	case backgroundData:
+		background, err := readBackground(path)
+		if err != nil {
+			return err
+		}
+
+		all.notes = append(all.notes, FileNotes{Warnings: background.Warnings})
+
+		return nil
+
+	case notesJSON:
+		return plan.EachJSON(path, func(notes *FileNotes) { all.notes = append(all.notes, *notes) })
+	}
+
+	part, err := table.Read(path)
+	if err != nil {
+		return err
+	}
+
+	if part.Rows() == 0 {
+		return nil // all files of the part were skipped
+	}
+
+	if err := all.triplets.Append(part); err != nil {
+		return pairtable.Mismatch(s.fileOf(all.first), s.fileOf(p.Task), err)
+	}
+
+	if all.first == "" {
+		all.first = p.Task
+	}
+
+	return nil
+}
+
+// fileOf returns the name of the file, or of the first file of a shard, whose outcomes a task computes.
+func (s *dspStage) fileOf(task string) string {
+	name := strings.TrimPrefix(task, s.exp.ID("dsp")+"/")
+	return strings.TrimPrefix(name, s.exp.ID("triplets")+"/")
+}
+
+// writeSpectra joins the spectra of the files into one table, batch by batch. The digest of the table is the digest of
+// the files' digests, which is known without reading the table again.
+func (all *joined) writeSpectra(job *engine.Job, meta []kv.Pair) error {
+	if _, err := table.Concat(job.Output(spectraArrow), meta, all.spectra); err != nil {
+		return err
+	}
+
+	job.SetDigest(spectraArrow, hex.EncodeToString(all.digests.Sum(nil)))
+
+	return nil
+}
+
+// nothingLeft explains why no triplet is left, with the reasons of the first files.
+func nothingLeft(notes []FileNotes) string {
+	const few = 5
+	var reasons []string
+	for _, f := range notes {
+		if f.Skipped != nil {
+			reasons = append(reasons, f.Skipped.Reason)
+		}
+	}
+
+	n := len(reasons)
+	switch {
+	case n == 0:
+		return "every recording was dropped"
+	case n == 1:
+		return "the one file was left out: " + reasons[0]
+	case n > few:
+		reasons = append(reasons[:few], fmt.Sprintf("and %d more", n-few))
+	}
+
+	return fmt.Sprintf("%d files were left out: %s", n, strings.Join(reasons, "; "))
+}
+
+// checkCopies returns an error if two files, which would be taken for two runs, have the same contents.
+func checkCopies(job *engine.Job, results []engine.Dep) error {
+	type file struct { // the fields of FileResult that are read here
+		Path    string
+		SHA256  string
+		Skipped *struct{}
+	}
+
+	var names, sums []string
+	for _, d := range results {
+		err := plan.EachJSON(job.Input(d.Task, d.Output), func(f *file) {
+			if f.Skipped == nil {
+				names = append(names, f.Path)
+				sums = append(sums, f.SHA256)
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
+
+	return recording.CheckCopies(names, sums)
+}

@@ -1,0 +1,191 @@
+package stages
+
+// Stage ingest has one task for each raw file, which opens the file, finds its conditions, calibrates its channels and
+// computes their statistics. One more task joins the results into recordings.arrow.
+
+import (
+	"doubletake/dsp"
+	"doubletake/dsp/balance"
+	"doubletake/ingest"
+	"doubletake/ingest/campaign"
+	"doubletake/ingest/condition"
+	"doubletake/ingest/setting"
+	"doubletake/pipeline/engine"
+	"doubletake/pipeline/stages/plan"
+)
+
+// ingestVersion is the version of this stage's results. Raise it when the stage gives
+// another result for the same input: its tasks then run again. What the versions changed:
+//
+//   - 3: constant stretches are reported
+//   - 4: recordings state their calibration
+//   - 5: packed numbers are unpacked, and MATLAB's axes are read alike in all versions
+//   - 6: axes are found by their names, and units of time are read
+//   - 7: clipped floating-point samples and levels that are apart are reported
+//   - 8: headers of text files, codes for missing values and spikes are found
+//   - 9: rows of units and positions below the names of text files are no samples
+//   - 10: rows that differ only in what was measured alongside repeat each other
+//   - 11: conditions, settings and channels that are implausible in their units are reported
+//   - 12: tops that an amplifier cut off are reported as clipping, and recordings that are cut short
+const ingestVersion = 12
+
+// Outputs of the tasks of this stage.
+const (
+	fileJSON        = "recordings.json"  // the FileResult of a file, or several of them
+	recordingsArrow = "recordings.arrow" // the index of all recordings
+	pairsArrow      = "pairs.arrow"      // the pairs of a table
+)
+
+// ingestResult is the part of stage ingest that later stages need.
+type ingestResult struct {
+	plan.Columns
+
+	Data         string           // the kind of data: simulated if a file's name says so
+	Construction dsp.Construction // how pairs are made; nil for a table of pairs
+	PairKind     string           // same-run, repeat-run or synthetic (docs/method.md#units-of-data)
+	Known        condition.Rows   // conditions of the recordings, if they are known before any file is read
+	Points       plan.Points      // set points of the conditions, if they are known before any file is read
+	Results      []engine.Dep     // the FileResult of each file; without channels and runs if shards join the files
+	Shards       []plan.Shard     // ranges of the files that are joined by tasks of their own; nil for few files
+	Index        *engine.Dep      // recordings.arrow
+	Warnings     []ingest.Warning
+
+	Recordings *Recordings // nil for a table of pairs
+	Pairs      *Pairs      // nil for recordings
+}
+
+// Recordings are the raw files of a campaign and how they are read.
+type Recordings struct {
+	*Source
+	Files       []File
+	Backgrounds []plan.RawFile // recordings of the background
+	Simulated   bool           // the tasks of stage simulate write the files
+
+	tares          *balance.Tares        // finds recordings without wind; nil for simulated recordings
+	sidecar        []setting.NamedString // conditions, and the names of their values in sidecars
+	channelsListed bool                  // the channels used are the channels with a row in the table of microphones
+	warnings       []ingest.Warning
+}
+
+// File is a raw file with everything that is known about it before it is opened.
+type File struct {
+	plan.RawFile
+	campaign.Facts
+
+	// Tares are the recordings without wind that are subtracted: none, one, or one before the runs and one after them.
+	Tares []plan.RawFile
+	// Share is the place of the runs between the two tares: near 0 after the first tare, near 1 before the second. It
+	// is 0 if no drift is taken out.
+	Share float64
+
+	Result  engine.Dep                // its FileResult
+	Reading *engine.Handoff[*Reading] // from its task to its task of stage dsp
+}
+
+// planIngest adds the tasks that read the files of an experiment, or its table of pairs.
+func planIngest(exp plan.Experiment, sim simulateResult) (ingestResult, error) {
+	if exp.DSP.Triplets == "table" {
+		return planTable(exp, sim)
+	}
+
+	rec, err := findFiles(exp, sim)
+	if err != nil {
+		return ingestResult{}, err
+	}
+
+	exp.Ingest.Data = rec.Ingest.Data
+	if err := rec.prepare(exp); err != nil {
+		return ingestResult{}, err
+	}
+
+	rec.Settings = append(rec.settingsRead(), rec.Derived(rec.BeforeAnalysis())...)
+	rec.Calibrator, err = planCalibrator(exp, rec.Source)
+	if err != nil {
+		return ingestResult{}, err
+	}
+
+	doubts, err := checkSettings(exp)
+	if err != nil {
+		return ingestResult{}, err
+	}
+
+	doubts = append(doubts, rec.chain(nil).Implausible(exp.File.Path)...)
+	res := ingestResult{
+		Columns: rec.Columns, Data: rec.Ingest.Data, Construction: rec.Construction, Recordings: rec,
+		PairKind: pairKind(exp, rec.Construction), Warnings: append(doubts, rec.warnings...),
+	}
+
+	source := rec.campaign()
+	for i := range rec.Files {
+		file := &rec.Files[i]
+		for k := range file.Known {
+			file.Known[k].Names = source.KeptLabels(file.Known[k].Names, "")
+		}
+
+		rec.planFile(exp, file)
+		res.Known = append(res.Known, file.Known...)
+		res.Results = append(res.Results, file.Result)
+		file.Known = nil
+	}
+
+	for _, label := range res.Labels {
+		names, _ := res.Known.Strings(label) // checked with the labels
+		res.Warnings = append(res.Warnings, campaign.WarnAlike(exp.File.Path, label, names)...)
+	}
+
+	res.Shards = plan.Shards(rec.names())
+	res.Results, res.Index = planIndex(exp, rec, res.Shards, res.Results)
+	if err := res.moveToSetPoints(); err != nil {
+		return ingestResult{}, err
+	}
+
+	return res, nil
+}
+
+// prepare finds everything that is known about the recordings before they are opened, checks it, and drops excluded
+// files and rows.
+func (r *Recordings) prepare(exp plan.Experiment) error {
+	if err := r.settleConstruction(exp); err != nil {
+		return err
+	}
+
+	if err := r.settleSettings(exp); err != nil {
+		return err
+	}
+
+	r.warnings = append(r.warnings,
+		r.Table.NameOccasions(condition.RunColumn(r.Ingest.Run), exp.Roles().Occasions, r.Labels)...)
+	if err := r.matchRows(); err != nil {
+		return err
+	}
+
+	source := r.campaign()
+	for i := range r.Files { // the file's task reports contradictions and conditions that cannot be derived
+		file := &r.Files[i]
+		file.Known, _ = source.Known(file.Name, &file.Facts)
+	}
+
+	if err := r.exclude(exp); err != nil {
+		return err
+	}
+
+	if err := r.excludeChannels(exp); err != nil {
+		return err
+	}
+
+	if err := r.Table.CheckLabels(r.Labels); err != nil {
+		return err
+	}
+
+	return r.findTares(exp)
+}
+
+// names returns the names of the files.
+func (r *Recordings) names() []string {
+	var names []string
+	for _, file := range r.Files {
+		names = append(names, file.Name)
+	}
+
+	return names
+}

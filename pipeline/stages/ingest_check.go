@@ -1,0 +1,282 @@
+package stages
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+
+	"doubletake/dsp"
+	"doubletake/dsp/calibration"
+	"doubletake/ingest"
+	"doubletake/ingest/campaign"
+	"doubletake/ingest/fault"
+	"doubletake/ingest/recording"
+	"doubletake/ingest/setting"
+	"doubletake/internal/parallel"
+	"doubletake/pipeline/stages/plan"
+	"doubletake/train/triplets"
+)
+
+// checkFiles opens the files of an experiment, reads their headers and assembles their runs. It finds missing columns
+// and channels, units that cannot be used, recordings of one run that no condition tells apart, rates that differ or
+// are in another unit, and runs that the construction cannot analyse, for instance because they are too short.
+//
+// checkFiles reads a table of pairs and the recordings of a calibrator whole. It also reads all samples of the first
+// files, up to maxScanned bytes, if their samples may not be numbers. It reads the first and the last second of any
+// other file.
+//
+// checkFiles returns r with the conditions of all recordings that it could read, or of the pairs of the table. The
+// error joins the errors of at most maxFaults files.
+func checkFiles(ctx context.Context, exp plan.Experiment, r ingestResult) (ingestResult, []ingest.Warning, error) {
+	if r.Pairs != nil && r.Pairs.Toy == nil {
+		warnings, err := r.checkTable(exp)
+		return r, warnings, err
+	}
+
+	if r.Recordings == nil || r.Recordings.Simulated {
+		return r, nil, nil
+	}
+
+	chain, err := r.Recordings.measureChain(ctx, exp)
+	if err != nil {
+		return r, nil, err
+	}
+
+	n := len(r.Recordings.Files)
+	scanned := r.Recordings.scannedFiles()
+	files := make([]*FileResult, n)
+	errs := make([]error, n)
+	parallel.Do(runtime.GOMAXPROCS(0), n, func(i int) {
+		files[i], errs[i] = r.Recordings.checkFile(ctx, i, i < scanned, chain)
+	})
+
+	warnings, err := r.gather(files, errs)
+	if err != nil {
+		return r, warnings, err
+	}
+
+	err = r.moveToSetPoints()
+
+	return r, warnings, err
+}
+
+// checkTable reads a table of pairs, checks its outcomes, and stores its conditions and set points. It returns the
+// warnings.
+func (r *ingestResult) checkTable(exp plan.Experiment) ([]ingest.Warning, error) {
+	pairTable, err := readTables(r.Pairs.Files, r.Pairs.Options)
+	if err != nil {
+		return nil, err
+	}
+
+	if err := checkConstant(exp, r.Pairs.Files[0].Name, pairTable); err != nil {
+		return nil, err
+	}
+
+	r.Known = pairTable.Conditions()
+	if err := r.moveToSetPoints(); err != nil {
+		return nil, err
+	}
+
+	return pairTable.Warnings, nil
+}
+
+// checkConstant adds a warning to the table for each outcome that is one number in all pairs: training leaves it out.
+// It returns an error if the configuration names such an outcome, or if all outcomes are constant.
+func checkConstant(exp plan.Experiment, path string, pairTable *campaign.PairTable) error {
+	if pairTable.N < 2 || len(exp.Train.Splits) == 0 {
+		return nil
+	}
+
+	named := len(exp.Train.Outcomes) > 0
+	trained := pairTable.Outcomes
+	if named {
+		trained = exp.Train.Outcomes
+	}
+
+	var same []string
+	for _, name := range trained {
+		k := slices.Index(pairTable.Outcomes, name)
+		if k >= 0 && triplets.ScaleOf(1, pairTable.Y1[k], pairTable.Y2[k]).Std[0] == 0 {
+			same = append(same, fmt.Sprintf("%s is %g in all %d pairs", name, pairTable.Y1[k][0], pairTable.N))
+		}
+	}
+
+	if len(same) > 0 && (named || len(same) == len(trained)) {
+		return fault.At(path, "", "outcomes that vary", same[0],
+			"nothing can be learnt of it: name the other columns under table: {y1: …, y2: …}, or repeats")
+	}
+
+	for _, text := range same {
+		pairTable.Warnings = append(pairTable.Warnings,
+			ingest.Warn(path, "constant-outcome", "%s: nothing is trained on it", text))
+	}
+
+	return nil
+}
+
+// checkFile checks file i as its task would read it, and adds warnings that only concern the check. It reads all
+// samples if whole is true, and few otherwise.
+func (r *Recordings) checkFile(ctx context.Context, i int, whole bool, chain *calibration.Chain) (*FileResult,
+	error,
+) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+
+	rd := &reader{
+		src: r.Source, chain: chain, file: r.Files[i], path: r.Files[i].File.Open, check: true, ends: !whole,
+	}
+	res, err := rd.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+
+	if n := recording.MostAlike(res.Runs); n > 1 {
+		res.Warnings = append(res.Warnings, ingest.Warn(res.Path, "alike", "%d microphones of one run have equal "+
+			"conditions; give what tells them apart (an angle for each channel: a column channel in the table of "+
+			"conditions, or inside: "+
+			"{theta_deg: ARRAY}), or choose one with channels", n))
+	}
+
+	channels := 0
+	for _, channel := range res.Info.Channels {
+		if channel.Role() == "" {
+			channels++
+		}
+	}
+
+	if unused := channels - len(r.Ingest.Channels); r.channelsListed && unused > 0 && r.Ingest.Tachometer == nil {
+		res.Warnings = append(res.Warnings, ingest.Warn(res.Path, "unlisted-channels",
+			"%d of %d channels have no row in %s: they are not used", unused, channels, r.Ingest.Microphones.File))
+	}
+
+	if _, microphones := r.Construction.(dsp.OfSpectra); microphones {
+		if hint := recording.RateHint(res.RateHz(), r.Ingest.RateHz); hint != "" {
+			res.Warnings = append(res.Warnings, ingest.Warn(res.Path, "rate-unit", "%s", hint))
+		}
+	}
+
+	if err := checkColumns(&r.Ingest, res.Info); err != nil {
+		return nil, err
+	}
+
+	return res, nil
+}
+
+// checkColumns returns an error if the unit of a balance's column cannot be converted to the unit of its outcome. It
+// skips loads of a matrix, which are not columns of the file, and units that the configuration states: stage dsp checks
+// the former, setUnits the latter.
+func checkColumns(settings *setting.Campaign, info ingest.Info) error {
+	for _, column := range settings.Columns {
+		k, err := ingest.FindChannel(info, column.Value)
+		_, given := setting.Find(settings.Units, column.Name)
+		if err != nil || given {
+			continue
+		}
+
+		_, _, err = recording.ConvertSeries(info.Path, column.Value, column.Name, info.Channels[k].Unit, nil)
+		if err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+// maxFaults is the largest number of bad files that checkFiles names.
+const maxFaults = 10
+
+// gather stores the conditions of all recordings and returns the warnings about the files. It returns the first warning
+// of each code, with the number of files that have one. The error joins the errors of the first maxFaults bad files and
+// counts the others.
+func (r *ingestResult) gather(files []*FileResult, errs []error) ([]ingest.Warning, error) {
+	rec := r.Recordings
+	var warnings []ingest.Warning
+	var faults []error
+	var readable []*FileResult   // files without error
+	affected := map[string]int{} // number of files by the code of a warning
+	for i, res := range files {
+		if isBadRecording(rec.Source, errs[i]) {
+			warnings = append(warnings, ingest.Warn(rec.Files[i].Name, "", "it will be left out: %v", errs[i]))
+			continue
+		}
+
+		if errs[i] != nil {
+			faults = append(faults, errs[i])
+			continue
+		}
+
+		readable = append(readable, res)
+		for _, warning := range recording.FirstOfCodes(res.Warnings) {
+			affected[warning.Code]++
+			if affected[warning.Code] == 1 {
+				warnings = append(warnings, warning)
+			}
+		}
+	}
+
+	for k, warning := range warnings {
+		if n := affected[warning.Code]; n > 0 {
+			warnings[k].Text += fmt.Sprintf(" (in %d of %d files)", n, len(files))
+		}
+	}
+
+	if n := len(faults) - maxFaults; n > 0 {
+		faults = append(faults[:maxFaults], fmt.Errorf("and %d more files", n))
+	}
+
+	read := campaign.Campaign{Files: readable}
+	r.Known = read.Conditions()
+	warnings = append(warnings, read.Check()...)
+
+	return warnings, errors.Join(faults...)
+}
+
+// maxScanned bounds the bytes of an experiment's files whose samples checkFiles reads to find samples that are not
+// numbers.
+const maxScanned = 256 << 20
+
+// fits returns an error if the construction cannot analyse a run, as far as the file's header tells: if the recording
+// is too short, or a harmonic is above the Nyquist frequency.
+func (r *reader) fits(run ingest.Run) error {
+	n := recording.Length(r.info, run)
+	if n == 0 || r.src.Ingest.Tachometer != nil {
+		return nil // the samples' reader reports an empty run; with a tachometer only its pulses give the speed
+	}
+
+	described := newRun(r.src, r.info, run, n, make([]float64, len(run.Recordings)), make([]string, len(run.Recordings)))
+	var err error
+	switch c := r.src.Construction.(type) {
+	case dsp.OfSpectra:
+		_, err = c.Spectra(described)
+
+	case dsp.Drawer:
+		_, _, err = c.Draw(described, int(n))
+	}
+
+	hint := recording.RateHint(described.RateHz, r.src.Ingest.RateHz)
+	if data, ok := errors.AsType[*fault.Error](err); ok && hint != "" && len(described.Microphones) > 0 {
+		data.Hint = hint + "; else " + data.Hint
+	}
+
+	return fault.Placed(err, r.info.Path, run.Place)
+}
+
+// scannedFiles returns how many files have all their samples read: the first ones, up to maxScanned bytes.
+func (r *Recordings) scannedFiles() int {
+	total := int64(0)
+	for i, file := range r.Files {
+		if fi, err := os.Stat(file.File.Open); err == nil {
+			total += fi.Size()
+		}
+
+		if total > maxScanned {
+			return i
+		}
+	}
+
+	return len(r.Files)
+}

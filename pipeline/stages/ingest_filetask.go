@@ -1,0 +1,79 @@
+package stages
+
+import (
+	"context"
+	"errors"
+
+	"doubletake/ingest/fault"
+	"doubletake/ingest/recording"
+	"doubletake/pipeline/engine"
+	"doubletake/pipeline/stages/plan"
+)
+
+// The results of reading a file have their types in the room that judges them.
+type (
+	// Skipped is a recording that was left out, with the reason.
+	Skipped = recording.Skipped
+	// RunResult is what was read of a run.
+	RunResult = recording.Run
+	// FileResult is what was read of a file.
+	FileResult = recording.File
+)
+
+// planFile adds the task that opens one file, assembles its runs, and
+// computes their statistics.
+func (r *Recordings) planFile(exp plan.Experiment, file *File) {
+	src := r.Source
+	handoff := engine.NewHandoff[*Reading](exp.ID("dsp", file.Name))
+	task := &engine.Task{
+		ID: exp.ID("ingest", file.Name), Stage: "ingest", Version: ingestVersion, Config: src.Settings,
+		Local: file.ownSettings(src), Weight: 0.0075, Packed: true,
+		Run: func(ctx context.Context, job *engine.Job) error { return runFile(ctx, job, src, *file, handoff) },
+	}
+
+	file.Needs(task)
+
+	if src.Calibrator != nil {
+		task.Deps = append(task.Deps, *src.Calibrator)
+	}
+
+	exp.Add(task)
+	file.Reading = handoff
+	file.Result = engine.Dep{Task: task.ID, Output: fileJSON}
+}
+
+// runFile reads a file and writes its result.
+func runFile(ctx context.Context, job *engine.Job, src *Source, f File, handoff *engine.Handoff[*Reading]) error {
+	chain, err := src.Chain(job)
+	if err != nil {
+		return err
+	}
+
+	rd := &reader{src: src, chain: chain, file: f, path: f.Path(job), held: f.Held(job)}
+	// With a tachometer the spectra depend on pulses that stage dsp finds, so that its task reads the file again.
+	if src.Ingest.Tachometer == nil && handoff.Wanted(job) {
+		rd.reading = newReading()
+		handoff.Put(job, rd.reading)
+	}
+
+	res, err := rd.read(ctx)
+	if isBadRecording(src, err) {
+		res = &FileResult{Path: f.Name, Skipped: &Skipped{Path: f.Name, Reason: err.Error()}}
+	} else if err != nil {
+		return err
+	}
+
+	res.SHA256 = f.SHA256(job)
+	if rd.reading != nil {
+		rd.reading.Found = res
+	}
+
+	return plan.WriteJSON(job, fileJSON, res)
+}
+
+// isBadRecording reports whether err is a fault of the data and the configuration says to go on without such
+// recordings.
+func isBadRecording(src *Source, err error) bool {
+	_, ofData := errors.AsType[*fault.Error](err)
+	return src.Ingest.OnBadRecording != "fail" && ofData
+}

@@ -1,0 +1,133 @@
+package stages
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"doubletake/ingest"
+	"doubletake/ingest/ingesttest"
+	"doubletake/internal/kv"
+	"doubletake/internal/testfile"
+	"doubletake/pipeline/config"
+	"doubletake/pipeline/engine"
+	"doubletake/pipeline/stages/plan"
+)
+
+// campaignIn writes files into a folder and returns the experiment
+// "x" whose sections are given as YAML in one line each.
+func campaignIn(t *testing.T, files map[string]string, ingest, dsp string) plan.Experiment {
+	t.Helper()
+
+	dir := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		testfile.Write(t, path, text)
+	}
+
+	yaml := fmt.Sprintf("version: 1\nexperiments:\n  x:\n    ingest: %s\n    dsp: %s\n", ingest, dsp)
+	f, err := config.Parse(filepath.Join(dir, "pipeline.yaml"), []byte(yaml))
+	require.NoError(t, err)
+
+	tasks := plan.NewTasks(&engine.Plan{Dir: filepath.Join(dir, "runs")})
+
+	return plan.NewExperiment(f, 0, plan.Program{}, tasks)
+}
+
+// ingestedFile is an experiment with the result of the stage.
+type ingestedFile struct {
+	plan.Experiment
+	ingestResult
+}
+
+// planFiles is campaignIn with the stage's tasks.
+func planFiles(t *testing.T, files map[string]string, ingest, dsp string) *ingestedFile {
+	t.Helper()
+	exp := campaignIn(t, files, ingest, dsp)
+	r, err := planIngest(exp, simulateResult{})
+	require.NoError(t, err)
+
+	return &ingestedFile{exp, r}
+}
+
+// refused expects that planning fails with an error that holds want.
+func refused(t *testing.T, files map[string]string, ingest, dsp, want string) {
+	t.Helper()
+
+	_, err := planIngest(campaignIn(t, files, ingest, dsp), simulateResult{})
+	assert.ErrorContains(t, err, want)
+}
+
+// read reads a file of the campaign as its task does; reading may be nil.
+func read(b *ingestedFile, i int, reading *Reading) (*FileResult, error) {
+	f := b.Recordings.Files[i]
+	r := &reader{src: b.Recordings.Source, chain: b.Recordings.chain(nil), reading: reading, file: f, path: f.File.Open}
+	return r.read(context.Background())
+}
+
+// npyFile encodes channels of equal length as an NPY file of shape (samples,
+// channels).
+func npyFile(channels ...[]float64) string { return string(ingesttest.Columns(false, channels...)) }
+
+// constant returns n times v.
+func constant(n int, v float64) []float64 { return slices.Repeat([]float64{v}, n) }
+
+// count returns 0 … n−1 times step.
+func count(n int, step float64) []float64 {
+	x := make([]float64, n)
+	for i := range x {
+		x[i] = step * float64(i)
+	}
+
+	return x
+}
+
+// ids lists the tasks of a plan.
+func ids(b *ingestedFile) string {
+	var out []string
+	for _, t := range b.Tasks.Plan.Tasks {
+		out = append(out, t.ID)
+	}
+
+	return strings.Join(out, " ")
+}
+
+// value returns a setting of a task's key.
+func value(kvs []kv.Pair, key string) (string, bool) {
+	for _, kv := range kvs {
+		if kv.Key == key {
+			return kv.Value, true
+		}
+	}
+
+	return "", false
+}
+
+// num writes a number as round reads it back.
+func num(v float64) string { return fmt.Sprintf("%.6f", v) }
+
+// round returns the number that num writes.
+func round(v float64) float64 {
+	var r float64
+	fmt.Sscan(num(v), &r)
+	return r
+}
+
+// isExcluded reports whether a warning names what the configuration excludes.
+func isExcluded(w ingest.Warning) bool { return w.Code == "excluded" }
+
+// warningTexts returns the texts of the warnings of the plan.
+func warningTexts(b *ingestedFile) []string {
+	var texts []string
+	for _, w := range b.Warnings {
+		texts = append(texts, w.Text)
+	}
+
+	return texts
+}

@@ -1,0 +1,41 @@
+package stages
+
+import (
+	"doubletake/dsp"
+	"doubletake/dsp/balance"
+	"doubletake/ingest"
+	"doubletake/ingest/campaign"
+	"doubletake/ingest/condition"
+	"doubletake/ingest/setting"
+	"doubletake/ingest/units"
+	"doubletake/internal/kv"
+	"doubletake/pipeline/config"
+	"doubletake/pipeline/engine"
+	"doubletake/pipeline/stages/plan"
+)
+
+// Source describes how the recordings of an experiment are read and how pairs are made from them.
+type Source struct {
+	plan.Columns                                  // columns of the tables
+	Ingest       setting.Campaign                 // settings, completed by facts about the campaign
+	Roles        condition.Roles                  // roles of the campaign's columns
+	DSP          config.DSP                       // settings of the construction
+	Construction dsp.Construction                 // how pairs are made
+	Table        *campaign.Conditions             // the table of conditions; nil without one
+	Pattern      *campaign.Pattern                // the pattern of file names; nil without one
+	Chains       map[string][]setting.NamedNumber // gain_db and sensitivity_v_per_pa of channels
+	Grouping     campaign.Grouping                // how the channels of a file become recordings
+	Options      ingest.Options                   // how files are opened
+	Reader       []kv.Pair                        // the program that reads the files, as a part of the keys of their tasks
+	Settings     []kv.Pair                        // settings that are part of the key of a file's task
+	Calibrator   *engine.Dep                      // the sensitivities by the calibrator; nil without a calibrator
+	Convert      map[string]units.Named           // conversions of conditions that come from no table
+	Balance      *balance.Balance                 // how columns become outcomes; nil for microphones
+}
+
+// campaign returns how the files become runs with conditions.
+func (s *Source) campaign() *campaign.Source {
+	return &campaign.Source{
+		Settings: &s.Ingest, Roles: s.Roles, Grouping: s.Grouping, Labels: s.Labels, Convert: s.Convert, Derive: s.Derive,
+	}
+}

@@ -1,0 +1,49 @@
+package stages
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// Each run takes the recordings without wind whose names state its own mounting and speed. They are no runs themselves.
+func TestTarePattern(t *testing.T) {
+	x := npyFile(count(100, 1), count(100, 2))
+	files := map[string]string{"m.csv": "Fx,1,2\nFz,3,4\n"}
+	for _, name := range []string{
+		"a_m1_u20", "a_m1_u30", "a_m2_u20", "tare1_m1_u20", "tare1_m1_u30", "tare1_m2_u20", "tare2_m1_u20", "tare2_m1_u30",
+		"tare2_m2_u20",
+	} {
+		files[name+".npy"] = x
+	}
+
+	const sections = `{files: "*.npy", pattern: "{_}_m{m:text}_u{u_inf_m_s}.npy", constants: {alpha_deg: 2}, ` +
+		`rate_hz: 1000, columns: {fx_n: Fx, fz_n: Fz}, axes: body, balance: {voltages: ["1", "2"], ` +
+		`matrix_file: m.csv, blockage: none, angle: alpha_deg, tare: {interpolation: mean, `
+	const halves = "{triplets: split-halves}"
+	b := planFiles(t, files, sections+`file: "tare1_m{m:text}_u{u_inf_m_s}.npy", after: "tare2_m{m}_u{u_inf_m_s}.npy", `+
+		"drift: mean}}}", halves)
+	require.Equal(t, []string{"a_m1_u20.npy", "a_m1_u30.npy", "a_m2_u20.npy"}, b.Recordings.names())
+	for _, file := range b.Recordings.Files {
+		require.Len(t, file.Tares, 2, file.Name)
+		assert.Equal(t, "tare1"+file.Name[1:], file.Tares[0].Name)
+		assert.Equal(t, "tare2"+file.Name[1:], file.Tares[1].Name)
+		assert.InDelta(t, 0.5, file.Share, 0, "the mean of both zeros")
+	}
+
+	// One recording for both speeds of a mounting.
+	b = planFiles(t, files,
+		sections+`file: "tare1_m{m:text}_u20.npy"}, tolerance_deg: 3}, exclude: ["tare2*", "tare1*u30*"]}`, halves)
+	assert.Equal(t, "tare1_m1_u20.npy", b.Recordings.Files[1].Tares[0].Name)
+
+	for tare, want := range map[string]string{
+		`file: "tare1_m{m:text}_u30.npy"`:             `a_m2_u20.npy: expected one recording without wind with`,
+		`file: "{_}_m{m:text}_u{u_inf_m_s}.npy"`:      "every recording is one without wind",
+		`file: "zero_u{u_inf_m_s}.npy"`:               "ingest.balance.tare.file: ",
+		`file: "tare{number}_m{m:text}_u{speed}.npy"`: "found number, which no recording states",
+		`file: "tare{_}_m{m:text}_u{u_inf_m_s}.npy"`:  "state in the pattern what tells them apart",
+	} {
+		refused(t, files, sections+tare+`}}}`, halves, want)
+	}
+}

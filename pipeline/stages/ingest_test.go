@@ -1,0 +1,361 @@
+package stages
+
+import (
+	"cmp"
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"doubletake/dsp"
+	"doubletake/ingest"
+	"doubletake/ingest/campaign"
+	"doubletake/ingest/condition"
+	"doubletake/ingest/setting"
+	"doubletake/ingest/table"
+	"doubletake/pipeline/stages/plan"
+)
+
+const rotorConditions = "file,blades,rpm,theta_deg\na.npy,2,3000,10\nb.npy,3,4000,20\n"
+
+// Two files of a rotor: a task for each and one for the index, with the pool and
+// the hand-off that the dsp stage shares.
+func TestPlanMicrophones(t *testing.T) {
+	x := npyFile(count(100, 1), count(100, 2))
+	b := planFiles(t, map[string]string{"a.npy": x, "b.npy": x, "c.csv": rotorConditions},
+		`{files: "*.npy", conditions: c.csv, rate_hz: 1000, channels: ["2"], theta_from: axis}`,
+		`{triplets: split-half-spectrum, track: {range_hz: [10, 20]}}`)
+	assert.Equal(t, "x/ingest/a.npy x/ingest/b.npy x/recordings", ids(b), "tasks")
+
+	assert.Equal(t, "blades rpm theta_deg rpm_tracked", strings.Join(b.Conditions, " "), "conditions")
+
+	assert.Implements(t, (*dsp.OfSpectra)(nil), b.Construction)
+	assert.False(t, b.Recordings.Source.Grouping.Together, "channels are recordings of their own")
+	assert.Equal(t, []string{"2"}, b.Recordings.Source.Grouping.Channels)
+
+	require.Len(t, b.Results, 2, "recordings")
+	assert.NotNil(t, b.Recordings.Files[1].Reading)
+
+	// Known before any file is read, with the angle from the rotor plane.
+	known := b.Known[1].Numbers
+	assert.Equal(t, 3.0, known["blades"])
+	assert.Equal(t, 70.0, known["theta_deg"])
+
+	// The key holds what the task reads: no globs, no table; its row is local.
+	task := b.Tasks.Plan.Tasks[0]
+	if _, ok := value(task.Config, "ingest.files"); ok {
+		t.Error("the key of a file holds the globs")
+	}
+
+	if v, _ := value(task.Config, "ingest.rate_hz"); v != "1000" {
+		t.Errorf("rate %q", v)
+	}
+
+	require.Len(t, task.Local, 1, "local %v", task.Local)
+	assert.Contains(t, task.Local[0].Value, "rpm", "local %v", task.Local)
+}
+
+// A file's runs hold its channels with conditions, statistics in the calibrated
+// unit, and where the calibration comes from.
+func TestReadMicrophones(t *testing.T) {
+	x := npyFile(count(100, 1), count(100, 2))
+	b := planFiles(t, map[string]string{"a.npy": x, "b.npy": x, "c.csv": rotorConditions},
+		`{files: "*.npy", conditions: c.csv, rate_hz: 1000, calibration: {pa_per_unit: 0.5}}`,
+		`{triplets: split-half-spectrum}`)
+	res, err := read(b, 0, nil)
+	require.NoError(t, err)
+
+	require.Len(t, res.Runs, 1)
+	require.Len(t, res.Runs[0].Run.Recordings, 2)
+
+	run := res.Runs[0]
+	const second = 1 // microphone
+	assert.Equal(t, "Pa", run.Units[second])
+	assert.Equal(t, 0.5, run.Scale[second])
+	assert.Equal(t, "0.5 Pa per unit, as configured", run.How[second])
+
+	stats := run.Stats[second] // of 0 to 99 Pa
+	assert.EqualValues(t, 100, stats.Samples, "samples")
+	assert.Equal(t, 99.0, stats.Max, "largest sample")
+	assert.Equal(t, 49.5, stats.Mean, "mean")
+
+	conditions := run.Run.Recordings[second].Conditions
+	assert.Equal(t, 3000.0, conditions["rpm"])
+	assert.Equal(t, 2.0, conditions["blades"])
+
+	r := newRun(b.Recordings.Source, res.Info, run.Run, 100, run.Scale, run.Units)
+	require.Len(t, r.Microphones, 2)
+	assert.Equal(t, 1, r.Microphones[second].Channel)
+	assert.Equal(t, 0.5, r.Microphones[second].Scale)
+	assert.Equal(t, 1000.0, r.RateHz)
+	assert.EqualValues(t, 100, r.Samples)
+
+	renamed := ingest.Run{ID: "other", Recordings: run.Run.Recordings}
+	other := newRun(b.Recordings.Source, res.Info, renamed, 100, run.Scale, run.Units)
+	assert.NotEqual(t, r.Seed, other.Seed, "seeds of two runs")
+}
+
+// A channel with samples that are no numbers is an error of the file, which skip takes as its reason.
+func TestBadRecordings(t *testing.T) {
+	bad := count(100, 2)
+	bad[7] = math.NaN()
+	files := map[string]string{"a.npy": npyFile(count(100, 1), bad), "c.csv": "file,blades,rpm\na.npy,2,3000\n"}
+	for _, policy := range []string{"fail", "skip"} {
+		b := planFiles(t, files, `{files: "*.npy", conditions: c.csv, rate_hz: 1000, on_bad_recording: `+policy+`}`,
+			`{triplets: split-half-spectrum}`)
+		_, err := read(b, 0, nil)
+		skip := isBadRecording(b.Recordings.Source, err)
+		require.Error(t, err, "%s: %v", policy, err)
+		require.Equal(t, policy == "skip", skip, "%s: %v", policy, err)
+		assert.False(t, skip && !strings.Contains(err.Error(), "a.npy"), "%s: %v", policy, err)
+	}
+}
+
+// A balance's columns make one recording; its samples are kept for a Reading, and
+// its integral times are those of the method.
+func TestReadBalance(t *testing.T) {
+	text := "time,Fz,Fx\n"
+	for i := range 200 {
+		text += strings.Join([]string{num(float64(i) / 100), num(math.Sin(float64(i * i))), num(2 + math.Cos(float64(i*i)))},
+			",") + "\n"
+	}
+
+	b := planFiles(t, map[string]string{"a5_u10.csv": text},
+		`{files: "*.csv", pattern: "a{alpha_deg}_u{u_inf_m_s}.csv", columns: {lift_n: Fz, drag_n: Fx}}`,
+		`{triplets: split-halves}`)
+	reading := newReading()
+	res, err := read(b, 0, reading)
+	require.NoError(t, err)
+
+	run := res.Runs[0]
+	require.Len(t, run.Run.Recordings, 1, "%+v", run)
+	require.Len(t, run.Stats, 2, "%+v", run)
+	require.Len(t, run.Integral, 2, "%+v", run)
+
+	conditions := run.Run.Recordings[0].Conditions
+	assert.Equal(t, 5.0, conditions["alpha_deg"])
+	assert.Equal(t, 10.0, conditions["u_inf_m_s"])
+
+	series := reading.Series(run.Run.ID)
+	require.NotNil(t, series, "kept %d series", len(series))
+	assert.Equal(t, round(2+math.Cos(9)), series[1][3], "kept %d series", len(series))
+
+	c, err := dsp.CheckBalance(series, 100)
+	require.NoError(t, err)
+	assert.Equal(t, c.IntegralTimeS, run.Integral, "integral times %v, dsp has %v, %v", run.Integral, c.IntegralTimeS, err)
+
+	assert.True(t, run.Stats[1].Mean > 1.5 && run.Stats[1].Mean < 2.5, "mean drag %g", run.Stats[1].Mean)
+}
+
+// Of one run of microphones the pass loads the spectra that the construction
+// asks for; statistics are those of a scan alone.
+func TestReadLoadsSpectra(t *testing.T) {
+	x := make([]float64, 8000)
+	for i := range x {
+		x[i] = math.Sin(2*math.Pi*100*float64(i)/1000) + 0.1*math.Sin(float64(i*i))
+	}
+
+	b := planFiles(t, map[string]string{"a.npy": npyFile(x), "c.csv": "file,blades,rpm\na.npy,2,3000\n"},
+		`{files: "*.npy", conditions: c.csv, rate_hz: 1000}`, `{triplets: split-half-spectrum, harmonics: 2}`)
+	alone, err := read(b, 0, nil)
+	require.NoError(t, err)
+
+	reading := newReading()
+	res, err := read(b, 0, reading)
+	require.NoError(t, err)
+
+	assert.Equal(t, alone.Runs[0].Stats[0], res.Runs[0].Stats[0], "statistics")
+
+	run := res.Runs[0]
+	asked := newRun(b.Recordings.Source, res.Info, run.Run, 8000, run.Scale, run.Units)
+	want, err := b.Construction.(dsp.OfSpectra).Spectra(asked)
+	require.NoError(t, err)
+
+	assert.NotNil(t, reading.Spectra(want), "the spectra were not loaded")
+
+	reading.Free()
+}
+
+// Settings that do not fit together are refused with their key.
+func TestPlanRefuses(t *testing.T) {
+	files := map[string]string{"a.npy": npyFile(count(9, 1)), "c.csv": "file,blades,rpm\na.npy,2,3000\n"}
+	const with = `files: "*.npy", conditions: c.csv, rate_hz: 1000`
+
+	spectra, halves := `{triplets: split-half-spectrum}`, `{triplets: split-halves}`
+	for _, c := range [][3]string{
+		{`{` + with + `, columns: {lift_n: "1"}}`, spectra, "x.ingest.columns: belongs to balances; for microphones name " +
+			"channels"},
+		{`{` + with + `}`, halves, "x.ingest: expected columns, e.g. {lift_n: Fz, drag_n: Fx}: which column is which " +
+			"outcome"},
+		{
+			`{` + with + `, columns: {lift_n: "1"}, calibration: {unit: Pa}}`, halves,
+			"x.ingest.calibration: belongs to microphones",
+		},
+		{`{` + with + `, calibration: {sensitivity_v_per_pa: 0.05}}`, spectra, "x.ingest.calibration:"},
+		{`{files: "*.npy", pattern: "{", rate_hz: 1000}`, spectra, "x.ingest.pattern:"},
+		{
+			`{` + with + `, columns: {fx_n: "1"}, axes: body}`, halves,
+			"x.ingest.columns: axes: body turns fx_n (aft) and fz_n (up)",
+		},
+		{
+			`{` + with + `, columns: {fx_n: "1", fz_n: "1", lift_n: "1"}, axes: body}`, halves,
+			"x.ingest.columns: lift_n and drag_n are wind axes",
+		},
+		{`{` + with + `, columns: {fx_n: "1", fz_n: "1"}}`, halves, "x.ingest.columns: fx_n and fz_n are body axes"},
+		{
+			`{` + with + `, columns: {my: "1"}}`, `{triplets: split-halves, chord_m: 1, span_m: 1}`,
+			"x.dsp.chord_m: coefficients are made of lift_n and drag_n",
+		},
+		{
+			`{` + with + `, columns: {lift_n: "1"}}`, `{triplets: split-halves, chord_m: 1, span_m: 1}`,
+			"x.dsp: coefficients need the air density",
+		},
+		{
+			`{` + with + `, columns: {lift_n: Fy}, balance: {voltages: ["1"], matrix: [[1]], components: [Fx]}}`, halves,
+			"x.ingest.columns: none of the columns is one of the balance's loads [Fx]",
+		},
+		{
+			`{` + with + `, columns: {lift_n: Fx}, balance: {voltages: ["1"], matrix: [[1]], components: [Fx]}}`,
+			`{triplets: split-halves, chord_m: 1, span_m: 1}`, "x.ingest.balance: coefficients of a wind tunnel need the " +
+				"walls' blockage",
+		},
+		{
+			`{` + with +
+				`, columns: {lift_n: Fx}, balance: {voltages: ["1"], matrix: [[1, 2]], terms: ["1*9"], components: [Fx]}}`, halves,
+			`x.ingest.balance: balance term "1*9"`,
+		},
+	} {
+		refused(t, files, c[0], c[1], c[2])
+	}
+}
+
+// Excluded files are named; files named simulated count as simulated.
+func TestExcludedAndSimulated(t *testing.T) {
+	x := npyFile(count(9, 1))
+	files := map[string]string{
+		"simulated_1.npy": x, "b.npy": x, "d.npy": x,
+		"c.csv": "file,blades,rpm\nsimulated_1.npy,2,3000\n",
+	}
+
+	b := planFiles(t, files, `{files: "*.npy", exclude: ["b.npy", "d.npy"], conditions: c.csv, rate_hz: 1000}`,
+		`{triplets: split-half-spectrum}`)
+
+	var got []string
+	for _, w := range b.Warnings {
+		got = append(got, w.Path+" "+w.Text)
+	}
+
+	require.Len(t, got, 2, "warnings")
+	assert.Equal(t, "b.npy left out by exclude, also d.npy", got[0])
+	assert.Contains(t, got[1], "simulated_1.npy is named simulated: the experiment is called simulated")
+
+	assert.Equal(t, "simulated", b.Data, "data of the experiment")
+	assert.Equal(t, "simulated", b.Recordings.Source.Ingest.Data, "data of its source")
+}
+
+// The index has a row for each channel; the condition that only dsp finds out is
+// left to it.
+func TestRecordings(t *testing.T) {
+	x := npyFile(count(100, 1), constant(100, 3))
+	b := planFiles(t, map[string]string{"a.npy": x, "b.npy": x, "c.csv": rotorConditions},
+		`{files: "*.npy", conditions: c.csv, rate_hz: 1000, calibration: {unit: Pa}}`, `{triplets: split-half-spectrum}`)
+	tab, columns := &table.Table{}, plan.Columns{Conditions: b.Conditions}
+	for i := range b.Recordings.Files {
+		res, err := read(b, i, nil)
+		require.NoError(t, err)
+
+		res.SHA256 = "sum of " + res.Path
+		addToIndex(tab, columns, res)
+	}
+
+	require.Equal(t, 4, tab.Rows(), "rows")
+
+	for name, want := range map[string]float64{"rpm": 4000, "rate_hz": 1000, "duration_s": 0.1, "max": 3, "scale": 1} {
+		v, err := tab.Floats(name)
+		require.NoError(t, err, "%s: %v, %v; want %g", name, v, err, want)
+		assert.Equal(t, want, v[3], "%s: %v, %v; want %g", name, v, err, want)
+	}
+
+	assert.Equal(t, "sum of b.npy", tab.Column("sha256").Strings[3])
+	assert.Equal(t, "Pa", tab.Column("unit").Strings[0])
+
+	integral, err := tab.Floats("integral_time_s")
+	require.NoError(t, err)
+	assert.True(t, math.IsNaN(integral[0]), "a microphone has no integral time, found %g s", integral[0])
+
+	task := b.Tasks.Plan.Tasks[len(b.Tasks.Plan.Tasks)-1]
+	assert.Equal(t, "x/recordings", task.ID)
+	require.Len(t, task.Publish, 1)
+	assert.Equal(t, filepath.Join("x", "recordings.arrow"), task.Publish[0].Path)
+}
+
+// Conditions of attributes and channels are merged; contradictions are errors.
+func TestAttributeConditions(t *testing.T) {
+	src := &Source{
+		Ingest: setting.Campaign{
+			Constants:  []setting.NamedNumber{{Name: "blades", Value: 2}},
+			Attributes: []setting.NamedString{{Name: "rpm", Value: "RPM"}, {Name: "theta_deg", Value: "@angle"}},
+		},
+	}
+
+	info := ingest.Info{
+		Path: "f.h5", Attributes: []ingest.Attribute{{Name: "RPM", Value: "4000"}},
+		Channels: []ingest.Channel{{Name: "m1", Attributes: []ingest.Attribute{{Name: "angle", Value: "30"}}}},
+	}
+
+	beside := func(name string, v float64) []condition.Condition {
+		return []condition.Condition{{Column: name, Value: v, Origin: "the file next to it"}}
+	}
+	with := func(info ingest.Info, name string, v float64) (map[string]float64, error) {
+		f := File{RawFile: plan.RawFile{Name: info.Path}, Facts: campaign.Facts{Sidecar: beside(name, v)}}
+		all, err := src.campaign().Stated(&f.Facts, &info)
+		merged, bad := condition.Merge(f.Name, nil, all...)
+
+		return merged.Numbers, cmp.Or(err, bad)
+	}
+
+	got, err := with(info, "u_inf_m_s", 7)
+	require.NoError(t, err)
+	assert.Equal(t, map[string]float64{"blades": 2, "rpm": 4000, "u_inf_m_s": 7}, got)
+
+	for _, c := range []struct {
+		name, want string
+	}{
+		{"blades", "condition blades: expected 2, as in the configuration, found 3 in the file next to it"},
+		{"rpm", "rpm: expected 3, as in the file next to it, found 4000 in the attribute RPM"},
+		{"theta_deg", "expected 3, as in the file next to it, found 30 in channel m1"},
+	} {
+		f := File{RawFile: plan.RawFile{Name: "f.h5"}, Facts: campaign.Facts{Sidecar: beside(c.name, 3)}}
+		all, err := src.campaign().Stated(&f.Facts, &info)
+		if err == nil {
+			_, _, err = campaign.Assemble(info, nil, all, campaign.Grouping{
+				Own: []campaign.OwnCondition{{Condition: "theta_deg", Attribute: "angle"}},
+			})
+		}
+
+		assert.ErrorContains(t, err, c.want)
+	}
+
+	_, err = with(ingest.Info{Path: "f.h5"}, "u_inf_m_s", 7)
+	assert.ErrorContains(t, err, "condition rpm", "a file without attributes")
+}
+
+// Scaled statistics are those of scaled samples, deviations without sign.
+func TestSmallParts(t *testing.T) {
+	b := planFiles(t, map[string]string{"a.npy": npyFile(count(9, 1)), "c.csv": "file,blades,rpm\na.npy,2,3000\n"},
+		`{files: "*.npy", conditions: c.csv, rate_hz: 1000}`, `{triplets: split-half-spectrum}`)
+	res, err := read(b, 0, nil)
+	require.NoError(t, err)
+
+	scaled := res.Runs[0].Stats[0].Scaled(-2)
+	assert.Equal(t, -8.0, scaled.Mean)
+	assert.GreaterOrEqual(t, scaled.Std, 0.0)
+	assert.GreaterOrEqual(t, scaled.RMS, 0.0)
+
+	assert.Equal(t, 2.0, orNaN(2))
+	assert.True(t, math.IsNaN(orNaN(0)), "0 must become NaN")
+	assert.True(t, math.IsNaN(orNaN(math.Inf(1))), "infinity must become NaN")
+}

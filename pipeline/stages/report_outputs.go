@@ -1,0 +1,139 @@
+package stages
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"doubletake/pipeline/config"
+	"doubletake/pipeline/engine"
+	"doubletake/pipeline/stages/plan"
+	"doubletake/report"
+	"doubletake/report/content"
+)
+
+// PageData is the name of the output of an experiment's report task that contains its report.Detail. ReadDetail reads
+// it.
+const PageData = "page.gob"
+
+// ReadDetail reads the data for the page that an experiment's report task wrote.
+func ReadDetail(path string) (*report.Detail, error) {
+	detail := &report.Detail{}
+	return detail, plan.ReadGob("page data", path, detail)
+}
+
+// writeReport writes the numbers of a report as JSON and as a table, and its tables for people.
+func writeReport(exp plan.Experiment, job *engine.Job, e report.Experiment) error {
+	js, err := e.MetricsJSON()
+	if err != nil {
+		return fmt.Errorf("write metrics: %w", err)
+	}
+
+	files := map[string][]byte{report.MetricsFile: js, "tables.md": report.Markdown(e), "tables.tex": report.LaTeX(e)}
+	for name, body := range files {
+		if err := os.WriteFile(job.Output(name), body, 0o644); err != nil {
+			return fmt.Errorf("write %s: %w", name, err)
+		}
+	}
+
+	t := content.MetricsTable(e)
+	t.Meta = exp.Meta()
+
+	return plan.WriteTable(job, "metrics.arrow", t)
+}
+
+// writeFigures draws the experiment's figures as files, and writes the data of the page for the task that makes it.
+func writeFigures(job *engine.Job, d *report.Detail) error {
+	if err := writeFigureFiles(job, report.Figures(d)); err != nil {
+		return err
+	}
+	return plan.WriteGob("page data", job.Output(PageData), d)
+}
+
+// writeFigureFiles writes the drawing and the numbers of each figure into the folder figures.
+func writeFigureFiles(job *engine.Job, list []report.FigureFile) error {
+	if err := os.MkdirAll(job.Output("figures"), 0o755); err != nil {
+		return fmt.Errorf("write figures: %w", err)
+	}
+
+	for _, f := range list {
+		name := filepath.Join(job.Output("figures"), f.File)
+		if err := os.WriteFile(name+".svg", f.SVG, 0o644); err != nil {
+			return fmt.Errorf("write figures: %w", err)
+		}
+
+		if err := os.WriteFile(name+".csv", f.CSV, 0o644); err != nil {
+			return fmt.Errorf("write figures: %w", err)
+		}
+	}
+
+	return nil
+}
+
+// PageFile is the name of the page of all experiments in the work directory.
+const PageFile = "report.html"
+
+// planPage adds the task that writes the page of all experiments. A variant of a sweep is only on the page in the
+// comparison of the variants; doubletake report --experiment writes a page of it.
+func planPage(f *config.File, p *engine.Plan) {
+	var sweeps, experiments []string // IDs of tasks
+	var deps []engine.Dep
+	for _, e := range f.Experiments {
+		if e.Variant == nil {
+			id := ReportTask(e.Name)
+			experiments = append(experiments, id)
+			deps = append(deps, engine.Dep{Task: id, Output: PageData})
+			continue
+		}
+
+		id := CompareTask(e.Family())
+		isComparison := func(t *engine.Task) bool { return t.ID == id }
+		if !slices.Contains(sweeps, id) && slices.ContainsFunc(p.Tasks, isComparison) {
+			sweeps = append(sweeps, id)
+			deps = append(deps, engine.Dep{Task: id, Output: SweepData})
+		}
+	}
+
+	p.Tasks = append(p.Tasks, &engine.Task{
+		ID: "report", Stage: "report", Version: reportVersion, Deps: deps, Weight: 0.01,
+		Replaces: slices.ContainsFunc(p.Tasks, func(t *engine.Task) bool { return t.Replaces }),
+		Publish: []engine.Link{
+			{Output: "report.md", Path: "report.md"},
+			{Output: PageFile, Path: PageFile},
+		},
+		Run: func(_ context.Context, job *engine.Job) error { return writePage(job, sweeps, experiments) },
+	})
+}
+
+// writePage writes the page of all experiments, and the same report as text. It reads the results of the given tasks.
+func writePage(job *engine.Job, sweeps, experiments []string) error {
+	var compared []report.Sweep
+	for _, id := range sweeps {
+		sweep, err := ReadSweep(job.Input(id, SweepData))
+		if err != nil {
+			return err
+		}
+
+		compared = append(compared, sweep)
+	}
+
+	var details []*report.Detail
+	var all []report.Experiment
+	for _, id := range experiments {
+		detail, err := ReadDetail(job.Input(id, PageData))
+		if err != nil {
+			return err
+		}
+
+		details = append(details, detail)
+		all = append(all, detail.Experiment)
+	}
+
+	if err := os.WriteFile(job.Output("report.md"), report.RunMarkdown(all, compared), 0o644); err != nil {
+		return err
+	}
+
+	return os.WriteFile(job.Output(PageFile), report.Page(details, compared...), 0o644)
+}

@@ -1,0 +1,276 @@
+package stages
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"doubletake/ingest/table"
+	"doubletake/internal/kv"
+	"doubletake/pipeline/config"
+	"doubletake/pipeline/engine"
+	"doubletake/pipeline/stages/plan"
+	"doubletake/report"
+	"doubletake/report/variants"
+	"doubletake/train/results"
+	"doubletake/train/score"
+	"doubletake/train/triplets"
+)
+
+// This file plans the task that compares the variants of an experiment, and runs it. The task reads the predictions of
+// every variant, split and seed. Package report/variants compares them. The task writes the comparison as compare.gob,
+// for the program, and as compare.md, for people.
+
+// sweepVersion is the version of the results of comparisons of variants. Raise it when the task gives another result
+// for the same input: it then runs again.
+const sweepVersion = 4
+
+// SweepData is the name of the output that holds a report.Sweep as gob.
+const SweepData = "compare.gob"
+
+// CompareTask returns the ID of the task that compares the variants of an experiment.
+func CompareTask(experiment string) string { return experiment + "/compare" }
+
+// sweep is the comparison of the variants of one experiment.
+type sweep struct {
+	family   string       // name of the experiment
+	variants []Variant    // two or more, in the order of the configuration
+	splits   []sweptSplit // splits that hold something out
+}
+
+// Variant is a variant of a sweep with the planned results of its stages.
+type Variant struct {
+	plan.Experiment
+	Columns  plan.Columns // of the table of triplets
+	Triplets engine.Dep   // the table of triplets
+	Trained  trainResult
+}
+
+// sweptSplit is a split with the inner splits by which a variant is selected.
+type sweptSplit struct {
+	config.Split
+	inner []config.Split // splits of the training part; nil if no variant is selected
+}
+
+// planSweep adds the task that compares the variants of an experiment. It adds nothing if there are fewer than two
+// variants, or if they train nothing.
+func planSweep(variants []Variant) {
+	first := variants[0]
+	x := &sweep{family: first.Family(), variants: variants}
+
+	if len(first.Train.Inputs) == 0 || len(variants) < 2 {
+		return
+	}
+
+	for _, split := range first.Trained.Splits {
+		if !split.Final() {
+			x.splits = append(x.splits, sweptSplit{split, first.Trained.Inner[split.Name]})
+		}
+	}
+
+	t := &engine.Task{
+		ID: CompareTask(x.family), Stage: "report", Experiment: x.family, Version: sweepVersion, Weight: 0.1, Run: x.run,
+		Local: append(plan.Stated(first.Meta()), kv.Pair{Key: "select.by", Value: x.criterion()},
+			kv.Pair{Key: "select.on", Value: first.Select.Condition}),
+	}
+
+	for _, v := range variants {
+		settings := v.Train
+		settings.Splits = v.Trained.Splits
+		t.Local = append(t.Local, kv.Pair{Key: "variant " + v.Name, Value: plan.Digest(
+			plan.Settings("ingest", v.Ingest), plan.Settings("dsp", v.DSP), plan.Settings("train", settings))})
+		if !slices.Contains(t.Deps, v.Triplets) {
+			t.Deps = append(t.Deps, v.Triplets)
+		}
+
+		for _, s := range x.splits {
+			t.Deps = append(t.Deps, v.predictionsOf(s.Split)...)
+			for _, inner := range s.inner {
+				t.Deps = append(t.Deps, v.predictionsOf(inner)...)
+			}
+		}
+	}
+
+	t.Publish = []engine.Link{{Output: "compare.md", Path: filepath.Join(x.family, "compare", "compare.md")}}
+	first.Tasks.Plan.Tasks = append(first.Tasks.Plan.Tasks, t)
+}
+
+// predictionsOf returns the predictions of all seeds for a split.
+func (v *Variant) predictionsOf(split config.Split) []engine.Dep {
+	var deps []engine.Dep
+	for seed := range v.Train.Seeds {
+		task := TrainID(v.Experiment, split.Name, seed)
+		deps = append(deps, engine.Dep{Task: task, Output: "predictions.arrow"})
+	}
+
+	return deps
+}
+
+// criterion returns the key of the criterion that selects a variant.
+func (x *sweep) criterion() string { return cmp.Or(x.variants[0].Select.Score, "nll") }
+
+// run compares the variants and writes the comparison.
+func (x *sweep) run(ctx context.Context, job *engine.Job) error {
+	result := x.describe()
+	tables := map[string]*table.Table{} // tables of triplets, by the task that makes them
+	for _, v := range x.variants {
+		dep := v.Triplets
+		if tables[dep.Task] != nil {
+			continue
+		}
+
+		t, err := table.Read(job.Input(dep.Task, dep.Output))
+		if err != nil {
+			return err
+		}
+
+		tables[dep.Task] = t
+	}
+
+	result.Other = len(tables) > 1
+
+	for _, s := range x.splits {
+		held, err := x.compare(ctx, job, tables, s.Split, []config.Split{s.Split})
+		if err != nil {
+			return err
+		}
+
+		inner, err := x.compare(ctx, job, tables, s.Split, s.inner)
+		if err != nil {
+			return err
+		}
+
+		result.Splits = append(result.Splits, report.SweptSplit{
+			Name: s.Name, HeldOut: s.Test.String(), Seeds: x.variants[0].Train.Seeds, Held: held, Inner: inner,
+			Groups: len(s.inner),
+		})
+	}
+
+	if err := plan.WriteGob("comparison", job.Output(SweepData), result); err != nil {
+		return err
+	}
+
+	return os.WriteFile(job.Output("compare.md"), report.SweepMarkdown(result, 1), 0o644)
+}
+
+// describe returns the comparison with the variants and their settings, and without results.
+func (x *sweep) describe() report.Sweep {
+	first := x.variants[0]
+	result := report.Sweep{Name: x.family, Data: first.Ingest.Data, Version: first.Program.Version}
+	if first.Select.Condition != "" {
+		result.Criterion = x.criterion()
+		result.LeftOut = first.Select.Condition
+	}
+
+	for _, v := range x.variants {
+		described := report.Variant{Name: v.Name}
+		for _, s := range v.Variant.Settings {
+			described.Settings = append(described.Settings, report.Fact{Name: s.Name, Value: s.Value})
+			if !slices.Contains(result.Paths, s.Path) {
+				result.Paths = append(result.Paths, s.Path)
+			}
+		}
+
+		result.Variants = append(result.Variants, described)
+	}
+
+	return result
+}
+
+// compare compares the variants on the test parts of splits, in the units of the training part of the split outer.
+// tables contains the variants' triplets, by the task that makes them. Without splits, compare returns an empty
+// comparison.
+func (x *sweep) compare(ctx context.Context, job *engine.Job, tables map[string]*table.Table, outer config.Split,
+	splits []config.Split,
+) (report.Comparison, error) {
+	if len(splits) == 0 {
+		return report.Comparison{}, nil
+	}
+
+	if err := ctx.Err(); err != nil {
+		return report.Comparison{}, err
+	}
+
+	all, err := x.judge(job, tables, outer, splits)
+	if err != nil {
+		return report.Comparison{}, fmt.Errorf("compare variants: %w", err)
+	}
+
+	return all.Compare(), nil
+}
+
+// judge reads the answers of all variants at the test parts of splits. It standardises all outcomes by the training
+// part that the split outer has in the first variant.
+func (x *sweep) judge(job *engine.Job, tables map[string]*table.Table, outer config.Split, splits []config.Split) (
+	variants.Judged, error,
+) {
+	var judged variants.Judged
+	var first triplets.Set
+	for i, v := range x.variants {
+		t := tables[v.Triplets.Task]
+		_, whole, err := SplitTable(v.Experiment, t, outer)
+		if err != nil {
+			return nil, err
+		}
+
+		if i == 0 {
+			first = whole
+		}
+
+		if !slices.Equal(whole.OutcomeNames(), first.OutcomeNames()) {
+			judged = append(judged, variants.Variant{Apart: "its outcomes are others than the first variant's"})
+			continue
+		}
+
+		j := variants.Variant{Seeds: make([]score.Set, v.Train.Seeds)}
+		for _, split := range splits {
+			if err := addAnswers(&j, job, v, t, split, first.Scale); err != nil {
+				return nil, err
+			}
+		}
+
+		judged = append(judged, j)
+	}
+
+	return judged, nil
+}
+
+// addAnswers adds a variant's answers at the test part of a split of its triplets.
+func addAnswers(judged *variants.Variant, job *engine.Job, v Variant, all *table.Table, split config.Split,
+	scale triplets.Scale,
+) error {
+	t, set, err := SplitTable(v.Experiment, all, split)
+	if err != nil {
+		return err
+	}
+
+	set.Scale = scale
+	judged.AddRows(t, v.Columns.BeforeAnalysis(), set.RowsOf(triplets.Test))
+	for seed := range judged.Seeds {
+		id := TrainID(v.Experiment, split.Name, seed)
+		predictions, err := table.Read(job.Input(id, "predictions.arrow"))
+		if err != nil {
+			return err
+		}
+
+		answers, err := results.ReadPredictions(predictions, set)
+		if err != nil {
+			return err
+		}
+
+		judged.AddAnswers(seed, score.Judged(set, answers, triplets.Test))
+	}
+
+	return nil
+}
+
+// ReadSweep reads the comparison of the variants of an experiment.
+func ReadSweep(path string) (report.Sweep, error) {
+	var sweep report.Sweep
+	err := plan.ReadGob("comparison", path, &sweep)
+
+	return sweep, err
+}

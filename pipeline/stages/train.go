@@ -1,0 +1,351 @@
+package stages
+
+// Stage train has one task for each training of a network (a split and a seed), and one for each training of a method
+// that is compared with it. The tasks write models, histories and predictions. The networks and methods are in package
+// train and below.
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"doubletake/dsp"
+	"doubletake/ingest/table"
+	"doubletake/internal/kv"
+	"doubletake/pipeline/config"
+	"doubletake/pipeline/engine"
+	"doubletake/pipeline/stages/plan"
+	"doubletake/report/pairs"
+	"doubletake/train"
+	"doubletake/train/card"
+	"doubletake/train/experiment"
+	"doubletake/train/results"
+)
+
+// trainVersion is the version of this stage's results. Raise it when the stage gives
+// another result for the same input: its tasks then run again.
+const trainVersion = 8
+
+// Outputs of the stage's tasks that other stages read.
+const (
+	MethodArrow  = "method.arrow"     // the answers of a method
+	FlagsJSON    = "diagnostics.json" // identities of the theory that a model violates
+	HistoryArrow = "history.arrow"    // the losses of a training by epoch
+)
+
+// trainResult is the part of stage train that later stages need.
+type trainResult struct {
+	// Splits are the splits of the configuration and of the command line, with one split for each value in place of a
+	// split that holds out the values of a condition in turn.
+	Splits []config.Split
+	// Inner contains, by the name of a split, the splits of its training part by which a variant is selected. It is empty
+	// unless a sweep selects variants.
+	Inner map[string][]config.Split
+	Fits  []bool // for each split of the command line: whether the experiment has its conditions
+
+	*trainPlanner
+}
+
+// trainPlanner adds the tasks of one experiment.
+type trainPlanner struct {
+	exp  plan.Experiment
+	ing  ingestResult
+	trip dspResult
+	all  reads     // the settings that every training reads
+	cfg  []kv.Pair // all as a part of a task's key
+
+	experiment *experiment.Experiment // what is trained
+	subsets    []experiment.Subset    // sets of rows on which networks are trained without a group
+}
+
+// planTrain adds a task for each split and seed, the tasks of the methods that are compared with the networks, and the
+// calibrations. It also trains the splits of the command line whose conditions the experiment has.
+func planTrain(exp plan.Experiment, ing ingestResult, trip dspResult) (result trainResult, err error) {
+	pl := &trainPlanner{exp: exp, ing: ing, trip: trip}
+	result = trainResult{
+		Splits: exp.Train.Splits, Inner: map[string][]config.Split{}, Fits: make([]bool, len(exp.Asked)), trainPlanner: pl,
+	}
+	if len(exp.Train.Inputs) == 0 {
+		return result, nil
+	}
+
+	pl.experiment = experimentOf(exp, &pl.ing)
+	result.Splits, err = pl.experiment.Expand(exp.Train.Splits, experiment.RefuseUnknown)
+	if err != nil {
+		return trainResult{}, exp.Located("train", err)
+	}
+
+	for i, asked := range exp.Asked {
+		result.Splits, result.Fits[i], err = pl.ask(result.Splits, asked)
+		if err != nil {
+			return trainResult{}, err
+		}
+	}
+
+	pl.exp.Train.Splits = result.Splits
+	pl.experiment.Splits = result.Splits
+	pl.experiment.Prior, err = readPrior(exp)
+	if err != nil {
+		return trainResult{}, err
+	}
+
+	if err := pl.experiment.NumberThings(); err != nil {
+		return trainResult{}, err
+	}
+
+	pl.all = readsOf(pl.exp)
+	pl.cfg = pl.all.flatten()
+	left, err := pl.planLeftOut()
+	if err != nil {
+		return trainResult{}, err
+	}
+
+	for _, split := range result.Splits {
+		inner, err := pl.experiment.Inner(split, exp.Select.Condition)
+		if err != nil {
+			return trainResult{}, exp.Located("select", err)
+		}
+
+		result.Inner[split.Name] = inner
+		pl.splitTasks(split, inner, left[split.Name])
+	}
+
+	return result, exp.Located("train", pl.experiment.Check())
+}
+
+// splitTasks adds the trainings of a split and of its inner splits, the methods that are compared, and the calibration.
+// left lists the trainings without a group that the calibration needs, or is nil.
+func (pl *trainPlanner) splitTasks(split config.Split, inner []config.Split, left *experiment.LeftOut) {
+	for _, s := range append(slices.Clone(inner), split) {
+		for k := range pl.exp.Train.Seeds {
+			pl.trainTask(s, k)
+		}
+	}
+
+	if !split.Final() { // a final model has no held-out values on which methods could be compared
+		pl.methods(split)
+	}
+
+	pl.honestTask(split, left)
+}
+
+// ask appends the splits that a split of the command line expands to, if the experiment has their conditions. It skips
+// a split that has the name of a known split, or that holds out the same rows. fits reports whether the experiment has
+// the conditions of any of them.
+func (pl *trainPlanner) ask(splits []config.Split, asked config.Split) (all []config.Split, fits bool, err error) {
+	expanded, err := pl.experiment.Expand([]config.Split{asked}, experiment.LeaveUnknown)
+	if err != nil {
+		return nil, false, pl.exp.Located("train", err)
+	}
+
+	for _, split := range expanded {
+		if !pl.knows(split.Test.Conditions()) {
+			continue
+		}
+
+		fits = true
+		same := func(o config.Split) bool { return o.Name == split.Name || o.Test.String() == split.Test.String() }
+		if !slices.ContainsFunc(splits, same) {
+			splits = append(slices.Clone(splits), split)
+		}
+	}
+
+	return splits, fits, nil
+}
+
+// knows reports whether the experiment has all of the conditions.
+func (pl *trainPlanner) knows(conditions []string) bool {
+	for _, name := range conditions {
+		if !slices.Contains(pl.ing.Conditions, name) && !slices.Contains(pl.ing.Labels, name) {
+			return false
+		}
+	}
+
+	return true
+}
+
+// TrainID returns the ID of the task that trains the k-th network of a split.
+func TrainID(exp plan.Experiment, split string, k int) string {
+	return exp.ID("train", split, "seed-"+strconv.Itoa(k))
+}
+
+// trainTask adds the task that trains the k-th network of a split.
+func (pl *trainPlanner) trainTask(split config.Split, k int) {
+	seed := plan.SeedOf(pl.exp.Train.Seed, "train", strconv.Itoa(k))
+	dep := pl.trip.Triplets
+	dir := pl.exp.Published("train", "splits", split.Name, "seed-"+strconv.Itoa(k))
+	local := []kv.Pair{
+		splitSetting(split),
+		{Key: "seed", Value: strconv.FormatUint(seed, 10)},
+	}
+
+	if split.Ignored != nil {
+		local = append(local, kv.Pair{Key: "train.splits." + split.Name + ".without", Value: split.Ignored.String()})
+	}
+
+	// The card has facts that the task does not read from the triplets.
+	facts := append(pl.stated(nil), kv.Pair{Key: "pairs", Value: pl.ing.PairKind})
+	facts = append(facts, pl.ing.Points.Settings(pl.exp.Ingest.Tolerances)...)
+	if split.Final() {
+		facts = append(facts, kv.Pair{Key: "record of splits", Value: strings.Join(record(pl.exp), ",")})
+	}
+
+	t := pl.exp.Add(&engine.Task{
+		ID: TrainID(pl.exp, split.Name, k), Stage: "train", Split: split.Name, Version: trainVersion, Config: pl.cfg,
+		Local: slices.Concat(local, facts), Deps: []engine.Dep{dep}, Weight: pl.experiment.Weight(),
+	})
+
+	outputs := []string{"model.json", card.File, FlagsJSON, HistoryArrow, "predictions.arrow"}
+	if split.Ignored != nil {
+		outputs = nil
+		t.Split = split.Outer()
+	}
+
+	for _, output := range outputs {
+		t.Publish = append(t.Publish, engine.Link{Output: output, Path: filepath.Join(dir, output)})
+	}
+
+	t.Run = func(ctx context.Context, job *engine.Job) error {
+		return pl.train(ctx, job, dep, training{split: split, number: k, seed: seed, local: local})
+	}
+}
+
+// training describes one training of a split.
+type training struct {
+	split  config.Split
+	number int // of the split's trainings, from 0
+	seed   uint64
+	local  []kv.Pair // the part of the task's key that other trainings do not have
+}
+
+// train trains a network on the triplets of dep and writes the outputs of its task.
+func (pl *trainPlanner) train(ctx context.Context, job *engine.Job, dep engine.Dep, tr training) error {
+	trip, set, err := readSplit(pl.exp, job, dep, tr.split)
+	if err != nil {
+		return err
+	}
+
+	data, err := pl.experiment.TrainingPart(tr.split, set)
+	if err != nil {
+		return pl.exp.Located("train", err)
+	}
+
+	cfg := network(pl.exp, tr.seed)
+	model, history, err := train.FitWith(ctx, data, cfg, experiment.WithHeldOutLoss(set, cfg.Epochs))
+	if err != nil {
+		return fmt.Errorf("train: %w", err)
+	}
+
+	options := pl.exp.Train.Estimate
+	options.Seed = estimateSeed(pl.exp, tr.number)
+	est, err := model.Estimate(ctx, set.Distinct, options)
+	if err != nil {
+		return fmt.Errorf("estimate covariance: %w", err)
+	}
+
+	if err := results.Diagnose(set, est).Write(job.Output(FlagsJSON)); err != nil {
+		return err
+	}
+
+	description := newCard(pl.exp, pl.ing.PairKind, set, tr, plan.Digest(pl.cfg, tr.local), est)
+	if err := plan.WriteJSON(job, card.File, description); err != nil {
+		return err
+	}
+
+	if err := plan.WriteJSON(job, "model.json", model); err != nil {
+		return err
+	}
+
+	meta := provenance(pl.exp, tr.split, tr.number, pl.cfg, tr.local)
+	losses := results.HistoryTable(history)
+	losses.Meta = meta
+	predictions := results.PredictionTable(trip, set, est)
+	predictions.Meta = slices.Concat(meta, predictions.Meta)
+
+	if err := plan.WriteTable(job, HistoryArrow, losses); err != nil {
+		return err
+	}
+
+	return plan.WriteTable(job, "predictions.arrow", predictions)
+}
+
+// stated adds to the part of a task's key the facts in the metadata of its tables that the task does not read
+// otherwise.
+func (pl *trainPlanner) stated(local []kv.Pair) []kv.Pair {
+	// The descriptions of columns name the limit of emergence and derived columns.
+	if db := pl.exp.DSP.EmergenceDB; db != dsp.DefaultSettings().EmergenceDB {
+		local = append(slices.Clone(local), plan.Only("dsp", plan.Settings("dsp", pl.exp.DSP), "emergence_db")...)
+	}
+
+	return slices.Concat(local, plan.Stated(pl.exp.Meta()), plan.Settings("ingest", struct {
+		Derive []config.NamedString `key:"derive"`
+	}{pl.exp.Ingest.Derive}))
+}
+
+// provenance returns the metadata of the tables that one training writes.
+func provenance(exp plan.Experiment, split config.Split, k int, cfg, local []kv.Pair) []kv.Pair {
+	return append(exp.Meta(cfg, local),
+		kv.Pair{Key: "split", Value: split.Name}, kv.Pair{Key: "held_out", Value: split.Test.String()},
+		kv.Pair{Key: "seed", Value: strconv.Itoa(k)}, kv.Pair{Key: "kernels", Value: exp.Program.Kernels})
+}
+
+// Check returns the error with which a training on the triplets in t would stop, before any training begins.
+func (r trainResult) Check(t *table.Table) error {
+	if len(r.exp.Train.Inputs) > 0 {
+		for _, split := range r.Splits {
+			if err := r.checkTraining(t, split); err != nil {
+				return r.exp.Located("train", err)
+			}
+		}
+	}
+
+	for _, s := range r.subsets {
+		set, err := Triplets(r.exp, t)
+		if err != nil {
+			return err
+		}
+
+		if err := r.experiment.CheckSubset(s, pairs.AtSetPoints{Table: t}, set); err != nil {
+			return r.exp.Located("train", err)
+		}
+	}
+
+	return nil
+}
+
+// checkTraining returns an error if no network can be trained on a split or on one of its inner splits, or if its
+// inputs cannot be brought into the form that the configuration names.
+func (r trainResult) checkTraining(t *table.Table, split config.Split) error {
+	for _, s := range append(slices.Clone(r.Inner[split.Name]), split) {
+		_, set, err := SplitTable(r.exp, t, s)
+		if err != nil {
+			return err
+		}
+
+		if _, err := r.experiment.TrainingPart(s, set); err != nil {
+			return err
+		}
+
+		if s.Name != split.Name {
+			continue
+		}
+
+		if err := r.experiment.CheckForm(s, set); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+// FarSeconds estimates the seconds that the report takes to look for far runs on one processor.
+func (r trainResult) FarSeconds() float64 {
+	if r.trainPlanner == nil || r.experiment == nil {
+		return 0
+	}
+
+	return r.experiment.FarSeconds()
+}

@@ -1,0 +1,53 @@
+package stages
+
+import (
+	"strconv"
+
+	"doubletake/pipeline/stages/plan"
+	"doubletake/train"
+	"doubletake/train/card"
+	"doubletake/train/triplets"
+)
+
+// newCard describes a model that was trained on the training part of set. pairs is the kind of the set's pairs.
+func newCard(exp plan.Experiment, pairs string, set triplets.Set, tr training, configDigest string,
+	est *train.Estimates,
+) card.Card {
+	c := card.Card{
+		Format: card.Format, Version: card.Version, Program: "doubletake " + exp.Program.Version, Experiment: exp.Family(),
+		Data: exp.Ingest.Data, Pairs: pairs,
+		Split: tr.split.Name, HeldOut: tr.split.Test.String(), Seed: tr.number, Config: configDigest,
+		Estimate: card.Estimate{Seed: estimateSeed(exp, tr.number)},
+	}
+
+	if tr.split.Final() {
+		c.Record = record(exp)
+	}
+
+	c.Describe(set, est, scatter(exp))
+
+	return c
+}
+
+// record names the splits that judge a final model.
+func record(exp plan.Experiment) (names []string) {
+	for _, split := range exp.Train.Splits {
+		if !split.Final() {
+			names = append(names, split.Name)
+		}
+	}
+
+	return names
+}
+
+// scatter returns a function that returns how far values of an input may lie from the middle of a set point, and 0 if
+// the input has no set points.
+func scatter(exp plan.Experiment) func(input string, point float64) float64 {
+	tolerances := plan.Tolerances(exp.Ingest.Tolerances)
+	return func(input string, point float64) float64 { return tolerances[input].At(point) }
+}
+
+// estimateSeed returns the seed with which the covariance of the k-th network is sampled.
+func estimateSeed(exp plan.Experiment, k int) uint64 {
+	return plan.SeedOf(exp.Train.Seed, "estimate", strconv.Itoa(k))
+}

@@ -1,0 +1,259 @@
+package stages
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"doubletake/internal/kv"
+	"doubletake/pipeline/config"
+	"doubletake/pipeline/engine"
+	"doubletake/pipeline/stages/plan"
+	"doubletake/train/experiment"
+	"doubletake/train/honest"
+	"doubletake/train/honest/interval"
+	"doubletake/train/honest/leftout"
+	"doubletake/train/honest/scale"
+	"doubletake/train/results"
+	"doubletake/train/triplets"
+)
+
+// honestVersion is the version of the results of the calibration on left-out groups. Raise it when the calibration
+// gives another result for the same input: its tasks then run again.
+const honestVersion = 16
+
+// honestArrow is the output of a split's calibration, besides honest.File and leftout.File, with the held-out triplets
+// and their intervals.
+const honestArrow = "honest.arrow"
+
+// HonestID returns the ID of the task that calibrates a split on left-out groups.
+func HonestID(exp plan.Experiment, split string) string { return exp.ID("train", split, "honest") }
+
+// honestTask adds the task that calibrates a split on left-out groups, unless the split has none. left lists the
+// trainings without a group whose models are calibrated; it is nil if a process is fitted.
+func (pl *trainPlanner) honestTask(split config.Split, left *experiment.LeftOut) {
+	tr := pl.exp.Train
+	condition, absent := experiment.HonestCondition(tr.Honest, split, tr.Splits)
+	if absent != "" {
+		return
+	}
+
+	learner := pl.experiment.Learner(split, condition)
+	dep := pl.trip.Triplets
+	cfg := pl.honestSettings(learner)
+	local := pl.honestLocal(split, condition, learner)
+	t := pl.exp.Add(&engine.Task{
+		ID: HonestID(pl.exp, split.Name), Stage: "train", Split: split.Name, Version: honestVersion, Config: cfg,
+		Local: pl.stated(local),
+		Deps:  []engine.Dep{dep}, Weight: pl.experiment.HonestWeight(),
+	})
+
+	if left != nil {
+		if learner.Scale != "ecov" {
+			t.Weight = 1
+		}
+
+		t.Deps = append(t.Deps, engine.Dep{Task: subsetTask(pl.exp, left.Full), Output: leftOutModel})
+		for _, s := range left.InTurn() {
+			t.Deps = append(t.Deps, engine.Dep{Task: subsetTask(pl.exp, s), Output: leftOutModel})
+		}
+	}
+
+	for _, output := range []string{honest.File, leftout.File, honestArrow} {
+		path := pl.exp.Published("train", "splits", split.Name, output)
+		t.Publish = append(t.Publish, engine.Link{Output: output, Path: path})
+	}
+
+	work := &splitCalibration{trainPlanner: pl, split: split, grouped: learner, left: left, settings: cfg, local: local}
+	t.Run = work.run
+}
+
+// splitCalibration is the work of the task that calibrates a split on left-out groups.
+type splitCalibration struct {
+	*trainPlanner
+	split    config.Split
+	grouped  honest.Learner      // knows the groups
+	left     *experiment.LeftOut // trainings that the models come from; nil for a process
+	settings []kv.Pair
+	local    []kv.Pair
+}
+
+// run calibrates the split and writes the outputs of the task.
+func (c *splitCalibration) run(ctx context.Context, job *engine.Job) error {
+	learner := c.grouped
+	set, groups, err := readGroups(c.exp, job, c.trip.Triplets, c.split, &learner)
+	if err != nil {
+		return err
+	}
+
+	across, _ := c.exp.Across()
+	between := honest.Across(set.Of(triplets.Train), across)
+	// The second value of a pair across occasions may belong to another group, which teaches nothing while it is left
+	// out.
+	triplets.Apart(&set, groups)
+
+	model, prediction, err := c.calibrate(ctx, job, learner, c.left, set, groups)
+	if err != nil {
+		return fmt.Errorf("calibrate on left-out groups: %w", err)
+	}
+
+	if model.Calibration != nil {
+		model.Calibration.Things = append(model.Calibration.Things, between...)
+	}
+
+	model.Split = c.split.Name
+	model.HeldOut = c.split.Test.String()
+	model.Data = c.exp.Ingest.Data
+	if err := plan.WriteJSON(job, honest.File, model.Stored()); err != nil {
+		return err
+	}
+
+	return c.writeTables(job, model, set, prediction)
+}
+
+// writeTables writes the held-out triplets with their intervals, and the left-out groups.
+func (c *splitCalibration) writeTables(job *engine.Job, model *honest.Model, set triplets.Set,
+	prediction *interval.Prediction,
+) error {
+	intervals := results.IntervalTable(set, prediction)
+	intervals.Meta = append(c.exp.Meta(c.settings, c.local), kv.Pair{Key: "split", Value: c.split.Name},
+		kv.Pair{Key: "held_out", Value: c.split.Test.String()})
+
+	leftOut := leftout.Table(model.Result().LeftOut(), model.Left, set.OutcomeNames())
+	leftOut.Meta = append(slices.Clone(intervals.Meta), kv.Pair{Key: "condition", Value: c.grouped.Condition},
+		kv.Pair{Key: "base", Value: c.exp.Train.Honest.Base})
+
+	if err := plan.WriteTable(job, honestArrow, intervals); err != nil {
+		return err
+	}
+
+	return plan.WriteTable(job, leftout.File, leftOut)
+}
+
+// honestLocal returns the settings of a calibration that belong to the key of its task alone.
+func (pl *trainPlanner) honestLocal(split config.Split, condition string, learner honest.Learner) []kv.Pair {
+	tr := pl.exp.Train
+	local := []kv.Pair{
+		splitSetting(split),
+		{Key: "groups", Value: condition},
+		{Key: "inputs", Value: strings.Join(tr.Inputs, ",")},
+		{Key: "outcomes", Value: strings.Join(tr.Outcomes, ",")},
+		{Key: "construction", Value: pl.exp.DSP.Triplets},
+		{Key: "kernels", Value: pl.exp.Program.Kernels},
+	}
+
+	if t := pl.exp.Ingest.Table; t != nil && t.Use == "all" {
+		local = append(local, kv.Pair{Key: "weights of pairs", Value: "spread, process, left-out groups"})
+	}
+
+	if learner.Base == "gp" {
+		local = append(local, kv.Pair{Key: "form", Value: learner.Represent})
+	}
+
+	local = slices.Concat(local, pl.ing.Points.Settings(pl.exp.Ingest.Tolerances), pl.all.across)
+	if pl.all.across != nil {
+		local = append(local, kv.Pair{Key: "variance within occasions", Value: "of repeats"})
+	}
+
+	var offsets []string
+	for _, label := range learner.Offsets {
+		offsets = append(offsets, label.Name)
+	}
+
+	if len(offsets) > 0 {
+		local = append(local, kv.Pair{Key: "offsets of names", Value: strings.Join(offsets, ",")})
+	}
+
+	return local
+}
+
+// calibrate fits a process and calibrates it, or calibrates the models of the left-out trainings if there are any.
+func (pl *trainPlanner) calibrate(ctx context.Context, job *engine.Job, learner honest.Learner,
+	left *experiment.LeftOut, set triplets.Set, groups []float64,
+) (*honest.Model, *interval.Prediction, error) {
+	if left == nil {
+		return learner.Process(ctx, set, groups)
+	}
+
+	return left.Calibrate(ctx, learner, set, groups, func(s experiment.Subset) (*honest.Model, error) {
+		model := &honest.Model{Ensemble: &honest.EnsembleModel{}}
+		return model, plan.ReadJSON(job.Input(subsetTask(pl.exp, s), leftOutModel), model.Ensemble)
+	})
+}
+
+// CalibrateWithout fits and calibrates the process of a split without the rows for which isLeft returns true, and
+// returns its record on the test part. It returns nil if isLeft is false for all training rows, or if the split has no
+// calibrated process.
+func (r trainResult) CalibrateWithout(ctx context.Context, job *engine.Job, split config.Split,
+	isLeft func(run, recording string) bool,
+) (*interval.Record, error) {
+	condition, absent := experiment.HonestCondition(r.exp.Train.Honest, split, nil)
+	if absent != "" || r.exp.Train.Honest.Base != "gp" {
+		return nil, nil
+	}
+
+	learner := r.experiment.Learner(split, condition)
+	set, groups, err := readGroups(r.exp, job, r.trip.Triplets, split, &learner)
+	if err != nil {
+		return nil, err
+	}
+
+	triplets.Apart(&set, groups)
+	removed := 0 // training rows
+	for i, run := range set.Run {
+		if isLeft(set.Runs[run], set.Recording[i]) {
+			if set.Part[i] == triplets.Train {
+				removed++
+			}
+
+			set.Part[i] = triplets.Neither
+		}
+	}
+
+	if removed == 0 {
+		return nil, nil
+	}
+
+	model, _, err := learner.Process(ctx, set, groups)
+	if err != nil {
+		return nil, err
+	}
+
+	return model.Record, nil
+}
+
+// honestSettings returns the settings of a calibration as a part of its task's key. A prior is part of the key by its
+// numbers, not by the path of its file.
+func (pl *trainPlanner) honestSettings(learner honest.Learner) []kv.Pair {
+	settings := learner.Settings
+	settings.Prior = learner.ScalePrior().Name
+	cfg := plan.Settings("train.honest", settings)
+	if settings.Scale != "ecov" { // the other scales give the same result
+		cfg = slices.DeleteFunc(cfg, func(p kv.Pair) bool { return p.Key == "train.honest.scale" })
+	}
+
+	return append(cfg, kv.Pair{Key: "digest of the prior", Value: learner.ScalePrior().Digest()})
+}
+
+// readPrior reads the prior of the scale of new groups from the file that the configuration names. It returns the zero
+// Prior if the configuration names a prior of the program.
+func readPrior(exp plan.Experiment) (scale.Prior, error) {
+	name := exp.Train.Honest.Prior
+	if scale.IsNamed(name) || name == "" {
+		return scale.Prior{}, nil
+	}
+
+	text, err := os.ReadFile(exp.File.Resolve(name))
+	if err != nil {
+		return scale.Prior{}, exp.Errorf("train.honest.prior", "expected wide, library or a file of priors: %v", err)
+	}
+
+	list, err := scale.ReadPriors(text)
+	if err != nil {
+		return scale.Prior{}, exp.Errorf("train.honest.prior", "%s: %v", name, err)
+	}
+
+	return list[0], nil
+}

@@ -1,0 +1,172 @@
+package stages
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"doubletake/internal/kv"
+	"doubletake/pipeline/config"
+	"doubletake/pipeline/engine"
+	"doubletake/pipeline/stages/plan"
+	"doubletake/train"
+	"doubletake/train/baseline"
+	"doubletake/train/experiment"
+	"doubletake/train/honest"
+	"doubletake/train/results"
+	"doubletake/train/triplets"
+)
+
+// methodVersion is the version of the results of the methods that are compared with the network. Raise it when the task
+// of a method gives another result for the same input; baseline.Info.Version counts changes of one method.
+const methodVersion = 3
+
+// MethodID returns the ID of the task of a method on a split.
+func MethodID(exp plan.Experiment, split, method string, k int) string {
+	return exp.ID("train", split, method, "seed-"+strconv.Itoa(k))
+}
+
+// methods adds a task for each method that is compared with the networks on a split, and for each seed. The method is
+// trained on the rows that the network was trained on, and predicts every distinct condition.
+func (pl *trainPlanner) methods(split config.Split) {
+	tr := pl.exp.Train
+
+	// Methods that consist of networks depend on the settings of networks. No method depends on how the covariance is
+	// sampled and on how a pair network feeds back its outcomes.
+	settings := pl.all
+	settings.Estimate = nil
+	settings.single = true
+	for _, name := range tr.Compare {
+		for k := range tr.Seeds {
+			pl.methodTask(settings, split, name, k)
+		}
+	}
+}
+
+// methodTask adds the task that trains a method on a split with the k-th seed. settings are the settings of networks
+// that methods read.
+func (pl *trainPlanner) methodTask(settings reads, split config.Split, name string, k int) {
+	tr := pl.exp.Train
+	work := &methodTraining{
+		trainPlanner: pl, split: split, name: name, number: k, settings: settings.flatten(),
+		seed: plan.SeedOf(tr.Seed, "method "+name, strconv.Itoa(k)),
+	}
+	work.local = []kv.Pair{
+		splitSetting(split),
+		{Key: "method", Value: name},
+		{Key: "seed", Value: strconv.FormatUint(work.seed, 10)},
+	}
+
+	info, _ := baseline.Describe(name) // the configuration was checked for unknown methods
+	if info.Version > 0 {
+		work.local = append(work.local, kv.Pair{Key: "version of the method", Value: strconv.Itoa(info.Version)})
+	}
+
+	if info.Simple {
+		work.leaveGroupsOut()
+	}
+
+	weight := pl.experiment.Weight()
+	if info.Members {
+		work.local = append(work.local, kv.Pair{Key: "train.members", Value: strconv.Itoa(tr.Members)})
+		weight *= float64(tr.Members)
+	}
+
+	pl.exp.Add(&engine.Task{
+		ID: MethodID(pl.exp, split.Name, name, k), Stage: "train", Split: split.Name, Version: methodVersion,
+		Config: work.settings, Local: pl.stated(work.local), Deps: []engine.Dep{pl.trip.Triplets}, Weight: weight,
+		Publish: []engine.Link{{
+			Output: MethodArrow,
+			Path:   pl.exp.Published("train", "splits", split.Name, "seed-"+strconv.Itoa(k), name+".arrow"),
+		}},
+		Run: work.run,
+	})
+}
+
+// methodTraining is the work of a task that trains a method on a split.
+type methodTraining struct {
+	*trainPlanner
+	split    config.Split
+	name     string
+	number   int // of the split's trainings, from 0
+	seed     uint64
+	settings []kv.Pair
+	local    []kv.Pair
+	grouped  honest.Learner // has a condition if the method leaves out groups to choose its terms
+}
+
+// leaveGroupsOut sets the learner to the groups of the split, so that the method chooses its terms by whole groups.
+func (m *methodTraining) leaveGroupsOut() {
+	settings := m.exp.Train.Honest
+	settings.Base = "gp" // a method has groups also if the calibration has no base
+
+	// Without a condition the method leaves out no groups, whatever the reason is.
+	condition, _ := experiment.HonestCondition(settings, m.split, m.exp.Train.Splits)
+	m.grouped = m.experiment.Learner(m.split, condition)
+	groups := fmt.Sprintf("%s, blocks %d, labels %t, within %g", condition, m.grouped.Blocks, m.grouped.Labels,
+		m.grouped.Tolerance)
+	m.local = append(m.local, kv.Pair{Key: "groups", Value: groups})
+}
+
+// run trains the method and writes its answers at every distinct condition.
+func (m *methodTraining) run(ctx context.Context, job *engine.Job) error {
+	set, err := m.readFor(job, m.trip.Triplets, m.split, m.grouped)
+	if err != nil {
+		return err
+	}
+
+	settings := baseline.Settings{Config: network(m.exp, 0), Members: m.exp.Train.Members}
+	method, err := baseline.New(m.name, settings)
+	if err != nil {
+		return err
+	}
+
+	data, err := m.experiment.TrainingPart(m.split, set)
+	if err != nil {
+		return m.exp.Located("train", err)
+	}
+
+	model, err := method.Fit(ctx, data, m.seed)
+	if err != nil {
+		return err
+	}
+
+	prediction, err := model.Predict(ctx, set.Distinct)
+	if err != nil {
+		return err
+	}
+
+	answers := results.MethodTable(set, prediction)
+	answers.Meta = append(answers.Meta, provenance(m.exp, m.split, m.number, m.settings, m.local)...)
+
+	return plan.WriteTable(job, MethodArrow, answers)
+}
+
+// readFor reads the triplets of a split. If the learner has a condition, it stores the groups of the condition in the
+// set.
+func (pl *trainPlanner) readFor(job *engine.Job, dep engine.Dep, split config.Split, learner honest.Learner) (
+	triplets.Set, error,
+) {
+	if learner.Condition == "" {
+		_, set, err := readSplit(pl.exp, job, dep, split)
+		return set, err
+	}
+
+	set, groups, err := readGroups(pl.exp, job, dep, split, &learner)
+	if err != nil {
+		return triplets.Set{}, err
+	}
+
+	set.Group = learner.Grouping(groups).Group
+
+	return set, nil
+}
+
+// network returns the settings of a network of the experiment that is trained with a seed.
+func network(exp plan.Experiment, seed uint64) train.Config {
+	cfg := exp.Train.Config
+	cfg.Seed = seed
+	cfg.Kernels = exp.Program.Kernels
+
+	return cfg
+}
