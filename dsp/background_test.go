@@ -9,40 +9,35 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Expected values: closed form. White noise of variance σ² has the density
-// 2σ²/rate; a tone's mean square is a²/2; noise has no tones.
+// Expected: closed forms. White noise of variance σ² has the density 2σ²/rate, and a tone of amplitude a has the mean
+// square a²/2. The noise adds no tone.
 func TestBackground(t *testing.T) {
-	rate := 20480.0
-	sigma := 0.02
-	a := 0.01
-	src := tones(rate, 440.6, a, sigma, int(30*rate), steady)
+	const (
+		rate   = 20480.0
+		sigma  = 0.02
+		toneHz = 440.6
+		tone   = 0.01 * 0.01 / 2 // mean square of amplitude 0.01
+	)
+	src := tones(rate, toneHz, 0.01, sigma, int(30*rate), steady)
 	b, err := MeasureBackground(context.Background(), src, 0, 0, int64(len(src[0])), rate)
 	require.NoError(t, err)
-	require.Len(t, b.Tones, 1, "tones %+v, expected one of %g at 440.6 Hz", b.Tones, a*a/2)
-	require.InDelta(t, 440.6, b.Tones[0].Hz, 0.05, "tones %+v, expected one of %g at 440.6 Hz", b.Tones, a*a/2)
-	assert.InDelta(t, a*a/2, b.Tones[0].MeanSquare, 0.05*a*a/2,
-		"tones %+v, expected one of %g at 440.6 Hz", b.Tones, a*a/2)
+	require.Len(t, b.Tones, 1, "tones")
+	assert.InDelta(t, toneHz, b.Tones[0].Hz, 0.05, "frequency of the tone")
+	assert.InEpsilon(t, tone, b.Tones[0].MeanSquare, 0.05, "mean square of the tone")
 
-	got := b.MeanSquare(2000, 6000)
-	want := 2 * sigma * sigma / rate * 4000
-	assert.InDelta(t, 1, got/want, 0.03, "2 to 6 kHz")
-
-	got = b.MeanSquare(3000, 3001)
-	want = 2 * sigma * sigma / rate
-	assert.InDelta(t, 1, got/want, 0.6, "1 Hz")
-
-	got = b.MeanSquare(0, rate)
-	want = sigma*sigma + a*a/2
-	assert.InDelta(t, 1, got/want, 0.02, "all")
+	density := 2 * sigma * sigma / rate
+	assert.InEpsilon(t, density*4000, b.MeanSquare(2000, 6000), 0.03, "2 to 6 kHz")
+	assert.InEpsilon(t, density, b.MeanSquare(3000, 3001), 0.6, "1 Hz, a part of one bin")
+	assert.InEpsilon(t, sigma*sigma+tone, b.MeanSquare(0, rate), 0.02, "all frequencies")
 
 	_, err = MeasureBackground(context.Background(), src, 0, 0, 500, rate)
 	assert.Error(t, err, "500 samples, fewer than 8 segments of 64")
 }
 
-// Bin returns the power of a background in bins of another width. Expected: closed
-// form (the window's equivalent noise width of 1.5 bins, a line's mean square,
-// −1.42 dB for a line between two bins), and Welch's spectrum of the same samples
-// with segments of that width as witness.
+// Bin returns the power of a background in bins of another width. Expected: closed forms of the Hann window, which has
+// a noise bandwidth of 1.5 bins, reads the mean square of a line on a bin, and reads 1.42 dB less for a line between
+// two bins. The witness for measured backgrounds is Welch's spectrum of the same samples with segments of that bin
+// width.
 func TestBackgroundBin(t *testing.T) {
 	white := &Background{BinHz: 0.5, Density: make([]float64, 8000)}
 	for i := range white.Density {
@@ -70,7 +65,7 @@ func TestBackgroundBin(t *testing.T) {
 	b, err := MeasureBackground(context.Background(), src, 0, 0, int64(len(src[0])), rate)
 	require.NoError(t, err)
 
-	for _, n := range []int{2560, 5120, 8192, 10240} { // bins of 8, 4, 2.5 and 2 Hz; its own are of 1.25 or so
+	for _, n := range []int{2560, 5120, 8192, 10240} { // bins of 8, 4, 2.5 and 2 Hz; the background's are 1.25 Hz wide
 		bin := rate / float64(n)
 		w := NewWelch(n)
 		mean := make([]float64, w.Bins())
@@ -100,8 +95,8 @@ func TestBackgroundBin(t *testing.T) {
 	}
 }
 
-// Expected values: the weighted mean (10·1 + 30·3)/40 times the width, and the
-// stronger of the two tones in the range, which the second recording has.
+// Two recordings of 10 and 30 seconds have the densities 1 and 3. Expected: their mean (10·1 + 30·3)/40 = 2.5 times the
+// width of 10 Hz, and the stronger of the two tones in the range, which the second recording has.
 func TestBackgroundBetween(t *testing.T) {
 	flat := func(density float64, tones ...Tone) *Background {
 		b := &Background{BinHz: 2, Density: make([]float64, 100), Tones: tones}

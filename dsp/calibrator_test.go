@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// tones is a sine of level(t) times amplitude a over noise of deviation sigma.
+// tones returns n samples of a sine with the amplitude a·level(t), of an offset of 0.01, and of noise with the standard
+// deviation sigma.
 func tones(rate, hz, a, sigma float64, n int, level func(t float64) float64) memory {
 	rng := rand.New(rand.NewPCG(7, 11))
 
@@ -24,17 +25,17 @@ func tones(rate, hz, a, sigma float64, n int, level func(t float64) float64) mem
 	return memory{x}
 }
 
+// steady is the level of a sine that does not change.
 func steady(float64) float64 { return 1 }
 
-// Expected values: closed form. The rms of a sine is a/√2 whatever its place
-// between bins; the offset and noise outside of the band do not count. Noise of
-// variance σ² within the band of B Hz adds σ²·B/(rate/2) to the mean square.
+// Expected: closed forms. A sine has the rms a/√2, wherever its frequency lies between two bins. Noise of variance σ²
+// adds σ²·B/(rate/2) to the mean square in the band of B Hz. The offset and the noise outside of the band do not count.
 func TestCalibratorTone(t *testing.T) {
 	for _, c := range []struct{ rate, hz, nominal, a, sigma float64 }{
 		{48000, 1000, 1000, 0.25, 0},
 		{48000, 1003.7, 1000, 0.25, 1e-4},
 		{51200, 250.31, 250, 3.1, 0},
-		{44100, 997.13, 0, 0.02, 1e-4}, // found by itself
+		{44100, 997.13, 0, 0.02, 1e-4}, // no nominal frequency: Calibrator finds it
 		{10240, 250, 0, 1e-3, 1e-6},
 		{51200, 1000.2, 1000, 0.05, 2e-3},
 	} {
@@ -46,22 +47,22 @@ func TestCalibratorTone(t *testing.T) {
 		band := (got.BandHz[1] - got.BandHz[0]) / (c.rate / 2) * c.sigma * c.sigma
 		want := math.Sqrt(c.a*c.a/2 + band)
 
-		// Noise in the line's own bins moves it, by √(3/N)·σ/a.
+		// Noise in the bins of the line changes the rms by √(3/N)·σ/a, relative to it. Four times this is allowed.
 		assert.InDelta(t, 1, got.RMS/want, 2e-5+4*c.sigma/c.a*math.Sqrt(3/float64(len(src[0]))),
 			"%v: rms %.9g, expected %.9g", c, got.RMS, want)
 		assert.InDelta(t, 1, got.FrequencyHz/c.hz, 2e-5, "%v: %.6f Hz", c, got.FrequencyHz)
-		require.Len(t, got.BlockRMS, 10, "%v: %d blocks, spread %g dB", c, len(got.BlockRMS), got.SpreadDB)
-		require.GreaterOrEqual(t, got.SpreadDB, 0.0, "%v: %d blocks, spread %g dB", c, len(got.BlockRMS), got.SpreadDB)
-		assert.LessOrEqual(t, got.SpreadDB, 0.02, "%v: %d blocks, spread %g dB", c, len(got.BlockRMS), got.SpreadDB)
+		assert.Len(t, got.BlockRMS, 10, "%v: blocks", c)
+		assert.GreaterOrEqual(t, got.SpreadDB, 0.0, "%v: spread of the blocks in dB", c)
+		assert.LessOrEqual(t, got.SpreadDB, 0.02, "%v: spread of the blocks in dB", c)
 
-		// Beyond 55 dB what the window spreads of the tone is the floor.
-		w := min(55, 10*math.Log10(c.a*c.a/2/band))
-		assert.InDelta(t, w, min(55, got.AboveDB), 1)
+		// The window spreads a part of the tone over the band, so that AboveDB measures noise up to 55 dB only.
+		above := min(55, 10*math.Log10(c.a*c.a/2/band))
+		assert.InDelta(t, above, min(55, got.AboveDB), 1, "%v: level above the noise in dB", c)
 	}
 }
 
-// Expected: closed form. A level that rises by 0.5 dB over the recording differs
-// by 9/10 of 0.5 dB between the means of the first and the last of ten blocks.
+// Expected: a level that rises by 0.5 dB over the recording rises by 9/10 of this, 0.45 dB, from the middle of the
+// first of ten blocks to the middle of the last one.
 func TestCalibratorSpread(t *testing.T) {
 	rate := 48000.0
 	seconds := 12.0
@@ -76,7 +77,8 @@ func TestCalibratorSpread(t *testing.T) {
 	assert.Greater(t, got.BlockRMS[9], got.BlockRMS[0], "blocks %v", got.BlockRMS)
 }
 
-// A pistonphone of 5 s has 7 blocks of 32768 samples, one of 1 s at 1000 Hz 5 of 8192; the rms is a/√2.
+// A short recording has fewer blocks, of one segment each. By hand, 5 s at 48 kHz contain 7 segments of 32 768 samples,
+// the length for 250 Hz, and 1 s contains 5 segments of 8192 samples, the length for 1000 Hz. The rms is a/√2.
 func TestCalibratorShort(t *testing.T) {
 	for _, c := range []struct {
 		hz, seconds float64
@@ -87,8 +89,8 @@ func TestCalibratorShort(t *testing.T) {
 			CalibratorSettings{RateHz: 48000, Samples: int64(len(src[0])), FrequencyHz: c.hz})
 		require.NoError(t, err)
 		assert.InDelta(t, 0.3/math.Sqrt2, got.RMS, 1e-5, "rms")
-		require.Len(t, got.BlockRMS, c.blocks, "%v: %d blocks, spread %g dB", c, len(got.BlockRMS), got.SpreadDB)
-		assert.LessOrEqual(t, got.SpreadDB, 0.01, "%v: %d blocks, spread %g dB", c, len(got.BlockRMS), got.SpreadDB)
+		assert.Len(t, got.BlockRMS, c.blocks, "%v: blocks", c)
+		assert.LessOrEqual(t, got.SpreadDB, 0.01, "%v: spread of the blocks in dB", c)
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Expected values: scipy's ttest_ind and kendalltau (testdata/README.md).
+// Expected values: scipy's ttest_ind and kendalltau (testdata/README.md). Welch's t of constants is undefined.
 func TestWelchTAndReverseArrangements(t *testing.T) {
 	var cases []struct {
 		First, Second []float64
@@ -41,8 +41,9 @@ func TestWelchTAndReverseArrangements(t *testing.T) {
 	assert.InDelta(t, 1.0, p, 0, "p of constants")
 }
 
-// Expected values: Holm (1979) by hand: sorted .01 .02 .03 .2 times 4 3 2 1,
-// running maximum.
+// Expected by hand, as Holm (1979) defines it: the sorted values .01, .02, .03, .2 times 4, 3, 2, 1 are .04, .06, .06,
+// .2, and no value is smaller than the one before. For any values, a correction makes no p smaller, and none larger
+// than 1.
 func TestHolm(t *testing.T) {
 	got := Holm([]float64{0.03, 0.01, 0.2, 0.02})
 	for i, want := range []float64{0.06, 0.04, 0.2, 0.06} {
@@ -58,8 +59,8 @@ func TestHolm(t *testing.T) {
 	})
 }
 
-// A rotor's sound for the consistency tests: harmonics of 40 Hz in white
-// noise, 16 000 samples, 1 kHz; gain changes the lines over time.
+// consistencySignal returns 16 s of a rotor's sound at 1 kHz: five harmonics of 40 Hz, whose amplitude is multiplied by
+// gain(t), and white noise, which is multiplied by level(t).
 func consistencySignal(r *rand.Rand, gain func(t float64) float64, level func(t float64) float64) []float64 {
 	x := make([]float64, 16000)
 
@@ -80,11 +81,11 @@ func consistencySignal(r *rand.Rand, gain func(t float64) float64, level func(t 
 	return x
 }
 
+// one is a gain that does not change.
 func one(float64) float64 { return 1 }
 
-// Expected values: by construction. Each disturbance raises its own flag;
-// steady sound and steady amplitude modulation raise none but by chance, which
-// Holm keeps under α = 5 % per run.
+// Expected: at least 90 % of runs with a disturbance have the flag of this disturbance. Steady sound and steady
+// amplitude modulation are flagged by chance only, in 5 % of runs by Holm's correction; the test allows 10 %.
 func TestConsistencyFlags(t *testing.T) {
 	half := func(before, after float64) func(float64) float64 {
 		return func(t float64) float64 {
@@ -114,8 +115,8 @@ func TestConsistencyFlags(t *testing.T) {
 		}, "outlier-segment"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			hits := 0
-			any := 0
+			hits := 0    // runs with the flag c.code
+			flagged := 0 // runs with any flag
 
 			a := NewAnalyser()
 			for i := range runs {
@@ -134,14 +135,14 @@ func TestConsistencyFlags(t *testing.T) {
 				}
 
 				if len(run.Flags) > 0 {
-					any++
+					flagged++
 				}
 			}
 
-			t.Logf("%d of %d runs flagged, %d with %q", any, runs, hits, c.code)
+			t.Logf("%d of %d runs flagged, %d with %q", flagged, runs, hits, c.code)
 
 			if c.code == "" {
-				assert.LessOrEqual(t, float64(any), 0.1*float64(runs), "runs with a flag, of %d", runs)
+				assert.LessOrEqual(t, float64(flagged), 0.1*float64(runs), "runs with a flag, of %d", runs)
 			} else {
 				assert.GreaterOrEqual(t, float64(hits), 0.9*float64(runs), "runs with %s, of %d", c.code, runs)
 			}
@@ -149,11 +150,12 @@ func TestConsistencyFlags(t *testing.T) {
 	}
 }
 
-// Expected value: the shift put in, 1 %; none below 0.2 %.
+// The simulated shaft changes its speed between the halves. Expected: a change of 1 % is flagged with its size, and a
+// change below the limit of 0.2 % is not flagged.
 func TestSpeedShiftFlag(t *testing.T) {
 	for _, c := range []struct {
-		shift float64
-		want  bool
+		shift     float64 // of the second half's speed, relative to the first
+		isFlagged bool
 	}{{0.01, true}, {-0.01, true}, {0.0015, false}, {0, false}} {
 		x := make([]float64, 16000)
 		r := rand.New(rand.NewPCG(1, 1))
@@ -183,11 +185,11 @@ func TestSpeedShiftFlag(t *testing.T) {
 			}
 		}
 
-		assert.Equal(t, c.want, found, "shift %g: flagged", c.shift)
+		assert.Equal(t, c.isFlagged, found, "shift %g: flagged", c.shift)
 	}
 }
 
-// Numbers that only grow have no reverse arrangement. By chance that is rare.
+// Numbers that only grow have no reverse arrangement. Chance rarely gives such an order.
 func ExampleReverseArrangements() {
 	count, p := ReverseArrangements([]float64{1, 2, 3, 4, 5, 6})
 	fmt.Printf("%g of 15, p = %.4f\n", count, p)

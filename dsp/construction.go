@@ -98,6 +98,12 @@ func Constructions() []string {
 	return names
 }
 
+// What the recordings are for Find and CheckOutcomes: their parameter series.
+const (
+	Microphones = false // spectra of microphones, for an OfSpectra
+	Balance     = true  // series of a balance, for an OfSeries
+)
+
 // Find returns the construction of that name, or nil if there is none. If two constructions have
 // that name, it returns the OfSeries if series is true, and the OfSpectra otherwise.
 func Find(name string, series bool) Construction {

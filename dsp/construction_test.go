@@ -13,8 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Every construction names itself and only settings that exist, passes with the
-// defaults, and is found by name and kind.
+// Every construction has a name by which Find returns it, and describes itself by settings that exist. It takes either
+// spectra or series. The default settings pass all checks, and each outcome of microphones is one that
+// split-half-spectrum makes.
 func TestConstructions(t *testing.T) {
 	var keys []string
 
@@ -46,21 +47,22 @@ func TestConstructions(t *testing.T) {
 
 	for _, name := range Outcomes()[:len(spectralOutcomes)] {
 		s.Outcomes = []string{name}
-		CheckOutcomes("split-half-spectrum", false, &s, func(key, format string, args ...any) {
+		CheckOutcomes("split-half-spectrum", Microphones, &s, func(key, format string, args ...any) {
 			t.Errorf("%s is refused: "+format, append([]any{name}, args...)...)
 		})
 
-		for _, k := range Configure(Find("split-half-spectrum", false), &s).Describe().Settings {
+		for _, k := range Configure(Find("split-half-spectrum", Microphones), &s).Describe().Settings {
 			assert.Contains(t, keys, k, "outcome %s reads", name)
 		}
 	}
 
-	assert.Nil(t, Find("none", true), "a name of no construction")
-	assert.NotNil(t, Find("split-halves", false))
+	assert.Nil(t, Find("none", Balance), "a name of no construction")
+	assert.NotNil(t, Find("split-halves", Microphones))
 }
 
-// An outcome of a program of one's own is known by its name, and once; its version is part
-// of the construction's.
+// Another program can register an outcome or a construction by a name that is not taken yet. The version of the outcome
+// becomes part of the construction's version. An outcome whose value is not finite or missing is an error that names
+// the half.
 func TestRegister(t *testing.T) {
 	defer func(all []spectralOutcome, c []Construction) {
 		spectralOutcomes = all
@@ -74,9 +76,9 @@ func TestRegister(t *testing.T) {
 	require.NoError(t, RegisterOutcomes(peak))
 
 	s := DefaultSettings()
-	before := Configure(Find("split-half-spectrum", false), &s).Describe().Version
+	before := Configure(Find("split-half-spectrum", Microphones), &s).Describe().Version
 	s.Outcomes = []string{"largest"}
-	d := Configure(Find("split-half-spectrum", false), &s).Describe()
+	d := Configure(Find("split-half-spectrum", Microphones), &s).Describe()
 	assert.Contains(t, Outcomes(), "largest")
 	assert.Equal(t, before+2000, d.Version)
 	assert.Contains(t, d.Doc, peak.Description)
@@ -101,11 +103,11 @@ func TestRegister(t *testing.T) {
 	own := halfSpectra{name: "split-half-own", standard: "largest", version: 1}
 	err := RegisterConstructions(own)
 	require.NoError(t, err)
-	assert.NotNil(t, Find("split-half-own", false))
+	assert.NotNil(t, Find("split-half-own", Microphones))
 }
 
-// Expected values: 1 Pa is 93.979 dB re 20 µPa; a full-scale sine has the mean
-// square ½ and reads 0 dBFS (AES17); half the distance is 6.0206 dB more.
+// Expected: 1 Pa is 20·log10(1/20e-6) = 93.979 dB re 20 µPa. A full-scale sine has the mean square ½ and reads 0 dBFS
+// (AES17). At twice the distance the level is 20·log10(2) = 6.0206 dB lower.
 func TestReference(t *testing.T) {
 	for _, c := range []struct {
 		unit, level    string
@@ -120,8 +122,7 @@ func TestReference(t *testing.T) {
 		assert.InDelta(t, c.db, LevelDB(c.meanSquare, ref), 1e-12, "%s", c.unit)
 	}
 
-	got := DistanceDB(1, 2)
-	assert.InDelta(t, -6.020599913279624, got, 1e-12, "distance")
+	assert.InDelta(t, -6.020599913279624, DistanceDB(1, 2), 1e-12, "from 1 m to 2 m")
 }
 
 // A sound pressure of 1 Pa has a level of 94 dB.

@@ -23,7 +23,7 @@ func outcomesOf(t testing.TB, name string, src memory, s Settings, rate float64,
 		r.Microphones = append(r.Microphones, Microphone{Channel: c, Scale: 1, Unit: "Pa", Conditions: conditions})
 	}
 
-	c := Configure(Find(name, false), &s).(OfSpectra)
+	c := Configure(Find(name, Microphones), &s).(OfSpectra)
 	load, err := c.Spectra(r)
 	if err != nil {
 		return nil, nil, err
@@ -452,13 +452,13 @@ func TestBandsInOrders(t *testing.T) {
 	require.Equal(t, "bpf1_power", p.Outcomes[0].Name, "%d outcomes", len(p.Outcomes))
 	assert.Len(t, p.Outcomes, 3, "%d outcomes", len(p.Outcomes))
 
-	d := Configure(Find("split-half-spectrum", false), &s).Describe()
+	d := Configure(Find("split-half-spectrum", Microphones), &s).Describe()
 	require.True(t, d.Shaft, "%+v", d)
 	assert.Contains(t, d.Doc, "levels of bands", "%+v", d)
 
 	s.BandsUnit = ""
 	s.Outcomes = []string{"bands", "overall"}
-	d = Configure(Find("split-half-spectrum", false), &s).Describe()
+	d = Configure(Find("split-half-spectrum", Microphones), &s).Describe()
 	assert.False(t, d.Shaft)
 	assert.NotContains(t, d.Settings, "track")
 }
@@ -588,7 +588,7 @@ func TestUnsteadyLoads(t *testing.T) {
 		}
 
 		r := &Run{RateHz: rate, Samples: 2000, Settings: &s}
-		c := Configure(Find("split-halves", true), &s).(OfSeries)
+		c := Configure(Find("split-halves", Balance), &s).(OfSeries)
 		p, err := c.Pairs(r, []Series{{Name: "lift_n", Unit: "N", Values: x}, {Name: "drag_n", Unit: "N", Values: x}})
 		require.NoError(t, err)
 
@@ -618,7 +618,7 @@ func TestUnsteadyLoads(t *testing.T) {
 	}
 
 	s.Outcomes = []string{"rms"}
-	c := Configure(Find("repeats", true), &s).(OfSeries)
+	c := Configure(Find("repeats", Balance), &s).(OfSeries)
 
 	x := []float64{}
 	for i := range 2000 {

@@ -104,7 +104,7 @@ func levelsOver(t *testing.T, heard memory, rate float64, background *Background
 // pairsOf returns the pairs that a construction makes of a run.
 func pairsOf(t *testing.T, construction string, heard memory, r *Run) *Pairs {
 	t.Helper()
-	c := Find(construction, false).(OfSpectra)
+	c := Find(construction, Microphones).(OfSpectra)
 	load, err := c.Spectra(r)
 	require.NoError(t, err)
 

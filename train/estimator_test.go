@@ -15,9 +15,15 @@ import (
 	"doubletake/train/triplets"
 )
 
+// How the two outcomes of simulated data belong together: the parameter coupled.
+const (
+	independent = false // triplets: both outcomes have noise of their own
+	coupled     = true  // couples: the second outcome is the first
+)
+
 // waves draws triplets with one input x from −2 to 2. Outcome j is sin(x + j) with noise of the deviation 0.3. In
 // couples, the second outcomes are the first.
-func waves(n, out int, couples bool) triplets.Set {
+func waves(n, out int, coupled bool) triplets.Set {
 	d := triplets.Set{N: n, In: 1, Out: out}
 
 	p := newStream(8, 42)
@@ -28,7 +34,7 @@ func waves(n, out int, couples bool) triplets.Set {
 			expected := math.Sin(x + float64(j))
 			y1 := expected + 0.3*normQuantile(uniform(p))
 			y2 := y1
-			if !couples {
+			if !coupled {
 				y2 = expected + 0.3*normQuantile(uniform(p))
 			}
 
@@ -41,13 +47,13 @@ func waves(n, out int, couples bool) triplets.Set {
 }
 
 // fitWaves returns a model trained with 1500 triplets or couples of waves.
-func fitWaves(t *testing.T, out int, couples bool) *Model {
+func fitWaves(t *testing.T, out int, coupled bool) *Model {
 	t.Helper()
 	c := DefaultConfig()
 	c.Hidden = []int{32, 32}
 	c.Epochs = 80
 	c.Dropout = 0 // dropout shrinks the second answer
-	m, _, err := Fit(context.Background(), waves(1500, out, couples), c, nil)
+	m, _, err := Fit(context.Background(), waves(1500, out, coupled), c, nil)
 	require.NoError(t, err)
 
 	return m
@@ -63,7 +69,7 @@ func TestCovarianceAgainstMonteCarlo(t *testing.T) {
 	}
 
 	for _, out := range []int{1, 3, 5} {
-		m := fitWaves(t, out, true)
+		m := fitWaves(t, out, coupled)
 		e := estimated(t, m, []float64{0.7}, EstimateOptions{Samples: 200_000})
 		want := monteCarlo(m, e, 0.7, draws)
 
@@ -132,16 +138,16 @@ func monteCarlo(m *Model, e *Estimates, x float64, draws int) []sampled {
 	return results
 }
 
-// The paper's theorem on single draws: on couples the covariance estimates the
-// total variance, on triplets only the uncertainty of the mean, which is almost
-// zero with 1500 triplets over one input.
+// Expected: the paper's theorem on single draws. Trained on couples, the covariance C estimates the total variance σ².
+// Trained on triplets, it estimates the uncertainty of the mean alone, which is almost zero with 1500 triplets over one
+// input. The tolerance of 0.15 is for one training of a small network.
 func TestCouplesGiveTotalVariance(t *testing.T) {
 	x := []float64{-1.6, -1.2, -0.8, -0.4, 0, 0.4, 0.8, 1.2, 1.6}
-	share := func(couples bool) float64 {
-		e := estimated(t, fitWaves(t, 1, couples), x, EstimateOptions{Samples: 2})
+	share := func(coupled bool) float64 { // C relative to σ²
+		e := estimated(t, fitWaves(t, 1, coupled), x, EstimateOptions{Samples: 2})
 		return floats.Sum(e.Cov) / floats.Sum(e.Var)
 	}
 
-	assert.InDelta(t, 0.95, share(true), 0.15, "ΣC/Σσ² of couples")
-	assert.InDelta(t, 0, share(false), 0.15, "ΣC/Σσ² of triplets")
+	assert.InDelta(t, 0.95, share(coupled), 0.15, "ΣC/Σσ² of couples")
+	assert.InDelta(t, 0, share(independent), 0.15, "ΣC/Σσ² of triplets")
 }

@@ -21,7 +21,7 @@ import (
 
 // toyData is the synthetic experiment of docs/method.md#synthetic-data-and-couples:
 // x ~ U[−6, 6], y = x·sin x + ε, ε ~ N(0, σ²), σ = γ·exp(−x²/2). In couples, the second outcomes are the first.
-func toyData(n int, gamma float64, seed uint64, couples bool) triplets.Set {
+func toyData(n int, gamma float64, seed uint64, coupled bool) triplets.Set {
 	p := newStream(seed, 1000)
 
 	d := triplets.Set{N: n, In: 1, Out: 1}
@@ -31,7 +31,7 @@ func toyData(n int, gamma float64, seed uint64, couples bool) triplets.Set {
 		y := x * math.Sin(x)
 		y1 := y + sigma*normQuantile(uniform(p))
 		y2 := y + sigma*normQuantile(uniform(p))
-		if couples {
+		if coupled {
 			y2 = y1
 		}
 
@@ -238,7 +238,7 @@ const toySeeds = 10
 
 // trainToys trains the toy with ten seeds, of the data and of the weights. It returns the values of each figure, one
 // per seed.
-func trainToys(t *testing.T, gamma, dropout float64, couples bool) map[string][]float64 {
+func trainToys(t *testing.T, gamma, dropout float64, coupled bool) map[string][]float64 {
 	t.Helper()
 
 	results := make([]map[string]float64, toySeeds)
@@ -246,7 +246,7 @@ func trainToys(t *testing.T, gamma, dropout float64, couples bool) map[string][]
 		cfg := toyConfig()
 		cfg.Seed = uint64(seed)
 		cfg.Dropout = dropout
-		m, _, err := Fit(context.Background(), toyData(1000, gamma, uint64(seed), couples), cfg, nil)
+		m, _, err := Fit(context.Background(), toyData(1000, gamma, uint64(seed), coupled), cfg, nil)
 		if err != nil {
 			return err
 		}
@@ -271,6 +271,8 @@ func trainToys(t *testing.T, gamma, dropout float64, couples bool) map[string][]
 func TestToyBars(t *testing.T) {
 	longtest.Skip(t, "twenty trainings")
 
+	const gamma, dropout = 1.5, 0.05 // as in the reference
+
 	var bars struct {
 		Triplets map[string]bar       `json:"triplets"`
 		Couples  map[string]bar       `json:"couples"`
@@ -281,8 +283,8 @@ func TestToyBars(t *testing.T) {
 
 	require.NoError(t, json.Unmarshal(testfile.Read(t, "testdata/bars.json"), &bars))
 
-	triplets := trainToys(t, 1.5, 0.05, false)
-	couples := trainToys(t, 1.5, 0.05, true)
+	triplets := trainToys(t, gamma, dropout, independent)
+	couples := trainToys(t, gamma, dropout, coupled)
 	checkAll(t, "triplets", triplets, bars.Triplets)
 	checkAll(t, "couples", couples, bars.Couples)
 
@@ -297,14 +299,14 @@ func TestToyBars(t *testing.T) {
 		return // fifty trainings more
 	}
 
-	checkAll(t, "triplets, no dropout", trainToys(t, 1.5, 0, false), bars.P0)
+	checkAll(t, "triplets, no dropout", trainToys(t, gamma, 0, independent), bars.P0)
 
 	for _, c := range []struct {
 		name    string
-		couples bool
-	}{{"triplets", false}, {"couples", true}} {
-		loud := mean(trainToys(t, 3, 0.05, c.couples)["mean|C|in"])
-		quiet := mean(trainToys(t, 1, 0.05, c.couples)["mean|C|in"])
+		coupled bool
+	}{{"triplets", independent}, {"couples", coupled}} {
+		loud := mean(trainToys(t, 3, dropout, c.coupled)["mean|C|in"])
+		quiet := mean(trainToys(t, 1, dropout, c.coupled)["mean|C|in"])
 		bar{Each: bars.Gamma[c.name]}.check(t, "γ 3/γ 1, "+c.name, []float64{loud / quiet})
 	}
 }

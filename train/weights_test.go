@@ -45,9 +45,10 @@ func TestGradientWeights(t *testing.T) {
 func TestHeldOutLossWeights(t *testing.T) {
 	data := shapeData(gradientRows, gradientInputs, gradientOutcomes)
 	var all batch
+	const isSwapped = false
 	for i := range gradientRows {
 		data.Weight = append(data.Weight, float64(1+i%3))
-		all.add(i, false)
+		all.add(i, isSwapped)
 	}
 
 	rows := packRows[float64](data, triplets.Identity(gradientInputs), triplets.Identity(gradientOutcomes))

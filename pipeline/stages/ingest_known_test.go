@@ -32,7 +32,7 @@ func TestPairKind(t *testing.T) {
 		}, "repeat-run"},
 	} {
 		kind := c.e.DSP.Triplets
-		assert.Equal(t, c.want, pairKind(plan.Experiment{Experiment: c.e}, dsp.Find(kind, true)), "%v", kind)
+		assert.Equal(t, c.want, pairKind(plan.Experiment{Experiment: c.e}, dsp.Find(kind, dsp.Balance)), "%v", kind)
 	}
 }
 

@@ -35,7 +35,7 @@ func TestReadingSpectra(t *testing.T) {
 		}
 		change(r)
 
-		s, err := dsp.Find("split-half-spectrum", false).(dsp.OfSpectra).Spectra(r)
+		s, err := dsp.Find("split-half-spectrum", dsp.Microphones).(dsp.OfSpectra).Spectra(r)
 		require.NoError(t, err)
 
 		return s

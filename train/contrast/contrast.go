@@ -29,7 +29,7 @@ type Estimate struct {
 
 // Mean returns the difference of arms of one point, with Welch's interval.
 func Mean(arms []Arm, level float64) Estimate {
-	return estimates(arms, false)[0].Within(level)
+	return estimates(arms, pointByPoint)[0].Within(level)
 }
 
 // Within returns an estimate with its interval at a level, by Student's t.
@@ -59,6 +59,9 @@ func (e Estimate) within(t float64) Estimate {
 
 // student returns Student's t distribution with df degrees of freedom.
 func student(df float64) distuv.StudentsT { return distuv.StudentsT{Sigma: 1, Nu: df} }
+
+// pointByPoint is the value of pool with which estimates takes the variance of the units from each point by itself.
+const pointByPoint = false
 
 // estimates returns the differences at the points, with Welch's standard errors and degrees of freedom (Satterthwaite).
 // If pool is true, the variance of the units is the same at all points, and is estimated from all of them together.

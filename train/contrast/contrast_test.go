@@ -234,8 +234,10 @@ func TestPower(t *testing.T) {
 	}
 }
 
-// Two sides of variance 1 have a difference of 1.1. Expected: the first number of units whose power is 80 %, and 0 if
-// no number has it, because the limit is the difference itself.
+// Two sides of variance 1 have a difference of 1.1. Expected: the first number of units whose power is 80 %. Expected
+// is 0 if no number has this power, because the limit is the difference itself, and if the number is above mostUnits.
+// By the normal distribution, a distance d between the difference and the limit needs 2·(1.96 + 0.8416)²/d² units: d =
+// 0.003982 needs 990 000 and d = 0.003923 needs 1 020 000.
 func TestUnits(t *testing.T) {
 	a := Arm{Weight: []float64{-1}, Curves: [][]float64{{-1}, {0}, {1}}}
 	b := Arm{Weight: []float64{1}, Curves: [][]float64{{0.1}, {1.1}, {2.1}}}
@@ -244,6 +246,8 @@ func TestUnits(t *testing.T) {
 	assert.GreaterOrEqual(t, powerOf(n), 0.8, "power of %d units", n)
 	assert.Less(t, powerOf(n-1), 0.8, "power of %d units", n-1)
 	assert.Zero(t, Units([]Arm{a, b}, 1.1, 0.95, 0.8), "units if the limit is the difference")
+	assert.InEpsilon(t, 990_000, Units([]Arm{a, b}, 1.1-0.003982, 0.95, 0.8), 1e-3, "units just below mostUnits")
+	assert.Zero(t, Units([]Arm{a, b}, 1.1-0.003923, 0.95, 0.8), "units if more than mostUnits are needed")
 }
 
 // Three motors turned both propellers: their differences decide.

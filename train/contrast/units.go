@@ -15,7 +15,7 @@ const mostUnits = 1_000_000
 // probability power, if the difference and the scatter stay as they are. It returns 0 if each arm would need more than
 // mostUnits.
 func Units(arms []Arm, limit, level, power float64) int {
-	e := estimates(arms, false)[0]
+	e := estimates(arms, pointByPoint)[0]
 	variance := 0.0 // of the difference by one unit in each arm
 	squares := 0.0  // sum of the squared parts of the arms in this variance
 	for _, a := range arms {
@@ -43,6 +43,7 @@ func Units(arms []Arm, limit, level, power float64) int {
 		}
 	}
 
+	// Bisect: low units are not enough, or low is 1.
 	low := high / 2
 	for low+1 < high {
 		mid := (low + high) / 2
@@ -51,6 +52,10 @@ func Units(arms []Arm, limit, level, power float64) int {
 		} else {
 			low = mid
 		}
+	}
+
+	if high > mostUnits {
+		return 0
 	}
 
 	return max(high, 2)

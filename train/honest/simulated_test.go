@@ -91,7 +91,7 @@ func rotorsOf(t testing.TB, c simulate.Rotor) triplets.Set {
 
 	ctx := context.Background()
 	settings := dsp.DefaultSettings()
-	construction := dsp.Find("split-half-spectrum", false).(dsp.OfSpectra)
+	construction := dsp.Find("split-half-spectrum", dsp.Microphones).(dsp.OfSpectra)
 	analyser := dsp.NewAnalyser()
 
 	var x, y1, y2 []float64

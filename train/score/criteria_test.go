@@ -100,17 +100,13 @@ func TestHolmInvariants(t *testing.T) {
 	})
 }
 
-// criteriaSet returns a random set of 30 rows in 10 runs with two outcomes.
-func criteriaSet(weights bool) Set {
+// criteriaSet returns a random set of 30 rows in 10 runs with two outcomes. Its rows have no weights.
+func criteriaSet() Set {
 	rng := rand.New(rand.NewPCG(1, 9))
 	const n, out = 30, 2
 	s := Set{Set: triplets.Set{N: n, Out: out}}
 	for i := range n {
 		s.Run = append(s.Run, i/3)
-		if weights {
-			s.Weight = append(s.Weight, 0.5+rng.Float64())
-		}
-
 		for range out {
 			mu := rng.NormFloat64()
 			err := 0.4 * rng.NormFloat64()
@@ -127,8 +123,12 @@ func criteriaSet(weights bool) Set {
 
 // The mean of a criterion over the rows is the number that Judge computes. e is undefined for couples.
 func TestCriteriaAgreeWithJudge(t *testing.T) {
-	for _, weights := range []bool{false, true} {
-		s := criteriaSet(weights)
+	weighted := criteriaSet()
+	for i := range weighted.N {
+		weighted.Weight = append(weighted.Weight, 0.5+float64(i%4))
+	}
+
+	for name, s := range map[string]Set{"no weights": criteriaSet(), "weights": weighted} {
 		j := Judge(s, s.Var, s.Cov)
 		want := map[string]float64{
 			"nll": j.Get("nll"), "crps": j.Get("crps"), "rmse": j.Get("e"),
@@ -136,13 +136,13 @@ func TestCriteriaAgreeWithJudge(t *testing.T) {
 		}
 
 		for _, c := range Criteria() {
-			assert.InDelta(t, want[c.Key], average(c.Rows(s), nil), 1e-12, "weights %v: %s", weights, c.Key)
+			assert.InDelta(t, want[c.Key], average(c.Rows(s), nil), 1e-12, "%s: %s", name, c.Key)
 		}
 
 		assert.InDelta(t, j.Get("sum_e_ratio"), ErrorRatio(s), 1e-12, "Σe/Σv̂")
 	}
 
-	s := criteriaSet(false)
+	s := criteriaSet()
 	s.Couples = true
 	assert.True(t, math.IsNaN(measuredRows(s)[0]), "measured error of couples")
 }
@@ -151,7 +151,7 @@ func TestCriteriaAgreeWithJudge(t *testing.T) {
 // within 10 %.
 func TestRatioRowsAgainstJackknife(t *testing.T) {
 	const runs = 10
-	s := criteriaSet(false)
+	s := criteriaSet()
 	_, se := ClusteredMean(ratioRows(s.check()), s.Run)
 
 	var left []float64 // the ratio without each run

@@ -128,7 +128,7 @@ func one(a *dsp.Analyser, path, what string, rate float64, blades int, rpm float
 			})
 		}
 
-		construction := dsp.Find("split-half-spectrum", false).(dsp.OfSpectra)
+		construction := dsp.Find("split-half-spectrum", dsp.Microphones).(dsp.OfSpectra)
 		load, err := construction.Spectra(r)
 		fatal(err)
 		fatal(a.Load(ctx, rd, load))
