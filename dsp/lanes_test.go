@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// power is the mean of the power spectra of contiguous segments of x, as a run's are formed: two at a time where
-// the length allows it.
+// power returns the mean of the power spectra of contiguous segments of x. As an Analyser does, it transforms two
+// segments at a time if there are lanes for their length.
 func power(w *Welch, x []float64, segments int) []float64 {
 	dst := make([]float64, w.Bins())
 	n := w.n
@@ -42,15 +42,15 @@ func power(w *Welch, x []float64, segments int) []float64 {
 	return dst
 }
 
-// Expected values: one-by-one powers, whose spectra the golden test ties to
-// scipy; lengths that need overlapping blocks among them, odd ones, and an odd
-// number of segments.
+// The spectra of two segments in one transform are right. Expected: the spectra of the segments one by one, which
+// TestWelchGolden compares with scipy's. Some lengths are odd or need overlapping blocks of lanes, and some numbers of
+// segments are odd.
 func TestPairsAgreeWithSingles(t *testing.T) {
 	for _, n := range []int{64, 72, 81, 100, 360, 1000, 1024, 2025, 3600, 6400} {
 		for _, segments := range []int{1, 2, 3, 8} {
 			x := noise(n*segments+5, uint64(n))
 			for i := range x {
-				x[i] += 3 // the mean is removed
+				x[i] += 3 // a mean, which both ways must remove
 			}
 
 			w := NewWelch(n)
@@ -76,8 +76,7 @@ func TestPairsAgreeWithSingles(t *testing.T) {
 	}
 }
 
-// Expected values: the portable set's, to the bit: levels must not depend on
-// the machine.
+// All sets of kernels give the same bits, so that levels do not depend on the machine.
 func TestSetsGiveTheSameBits(t *testing.T) {
 	for _, n := range []int{64, 81, 1000, 6000, 51200} {
 		x := noise(4*n, 1)
@@ -134,8 +133,8 @@ func (m memory32) Read32(channels []int, start int64, dst [][]float32) (int, err
 	return n, err
 }
 
-// Expected values: the run read as float64. Nothing may depend on how samples
-// that are float32 come, whatever the number of segments.
+// A source of float32 samples gives the same results as the same samples read as float64, whether the number of
+// segments is even or odd.
 func TestFloat32SourceGivesTheSame(t *testing.T) {
 	for _, segments := range []int{5, 8} {
 		x := memory{spinningRotor{
@@ -162,8 +161,8 @@ func TestFloat32SourceGivesTheSame(t *testing.T) {
 	}
 }
 
-// planes is a Source whose channels lie one after the other; it counts how many
-// are asked for at a time.
+// planes is a Source whose channels are stored one after the other. It records the largest number of channels of one
+// read.
 type planes struct {
 	memory
 	most *int
@@ -176,8 +175,8 @@ func (p planes) Read(channels []int, start int64, dst [][]float64) (int, error) 
 	return p.memory.Read(channels, start, dst)
 }
 
-// Expected values: the run read with all channels together, in blocks of many
-// segments. The order of reading changes nothing.
+// A source that stores its channels one after the other is read channel by channel. Expected: the results of a source
+// that is read with all channels together.
 func TestByChannelGivesTheSame(t *testing.T) {
 	for _, segments := range []int{1, 5, 8} {
 		x := memory{
@@ -209,8 +208,8 @@ func TestByChannelGivesTheSame(t *testing.T) {
 	}
 }
 
-// Expected value: no flag of a change, no NaN. A segment without any sound has
-// no level; its partner in the transform must not leave it one of rounding.
+// A segment in which all samples are equal has no power. It shares its transform with a segment of sound, whose
+// rounding errors must not appear as power. Nor may the run be flagged as changing.
 func TestSilentSegment(t *testing.T) {
 	x := spinningRotor{
 		rate: 6400, seconds: 4, blades: 2, shaft: constant(100),

@@ -12,16 +12,14 @@ import (
 	"pgregory.net/rapid"
 )
 
-// By hand: 2·3 + 0.5·(3·4) + 1·4² − 2·|−1| = 6 + 6 + 16 − 2.
+// By hand, the first load of the first sample is 2·3 + 0.5·(3·4) + 1·4² − 2·|−1| = 26, and the second load is the
+// second voltage. Matrices and terms that do not fit the voltages are errors.
 func TestLoadMatrix(t *testing.T) {
 	m, err := NewLoadMatrix([][]float64{{2, 0, 0, 0.5, 1, -2}, {0, 1, 0, 0, 0, 0}}, 3, []string{"1*2", "2^2", "|3|"})
 	require.NoError(t, err)
 
-	out := m.Loads([][]float64{{3, 0}, {4, 7}, {-1, 0}})
-	assert.InDelta(t, 26.0, out[0][0], 0)
-	assert.InDelta(t, 49.0, out[0][1], 0)
-	assert.InDelta(t, 4.0, out[1][0], 0)
-	assert.InDelta(t, 7.0, out[1][1], 0)
+	loads := m.Loads([][]float64{{3, 0}, {4, 7}, {-1, 0}})
+	assert.Equal(t, [][]float64{{26, 49}, {4, 7}}, loads)
 
 	for _, c := range []struct {
 		rows  [][]float64
@@ -39,9 +37,9 @@ func TestLoadMatrix(t *testing.T) {
 	}
 }
 
-// A weight W at an angle is a + b cos α + c sin α exactly, so the harmonic
-// polar takes it away at any angle; the linear one does at the bins' middles
-// of a straight line; the mean takes the mean.
+// The load of a weight at the angle α is a + b·cos α + c·sin α, which a harmonic polar describes exactly at any angle.
+// A linear polar describes a straight line exactly, and a mean polar takes the mean at any angle. An angle outside of
+// the measured range, too few angles, and an unknown method are errors.
 func TestPolarClosedForms(t *testing.T) {
 	var angle, zero []float64
 
@@ -94,8 +92,8 @@ func TestPolarClosedForms(t *testing.T) {
 	}
 }
 
-// Between two polars the zero is at a share of the way; how far it moved is the mean over the angles of both.
-// Expected: 2 + 3 cos α and the same + 0.4.
+// Two polars without wind differ by a drift of the zero of 0.4. Expected: Moved returns 0.4, and after a quarter of the
+// time the load without wind is 2 + 3·cos α + 0.1.
 func TestPolarDrift(t *testing.T) {
 	var angle, first, later []float64
 	for a := -10.0; a <= 20; a++ {
@@ -114,7 +112,8 @@ func TestPolarDrift(t *testing.T) {
 	assert.InDelta(t, 5-(2.1+3*math.Cos(7*math.Pi/180)), l[0][1], 1e-9, "load")
 }
 
-// Expected by hand: a force up of 2 N at the origin pitches down by 2·0.1 N·m about a point 0.1 m in front of it (−x).
+// Expected by hand: a force of 2 N upwards at the origin has a pitching moment of −2·0.1 N·m about a point 0.1 m in
+// front of the origin, at x = −0.1 m.
 func TestMomentsAbout(t *testing.T) {
 	moments := [3][]float64{{0, 0}, {1, 0}, nil}
 	forces := [3][]float64{nil, nil, {2, 2}}
@@ -126,8 +125,8 @@ func TestMomentsAbout(t *testing.T) {
 	assert.Equal(t, [3][]float64{{-2}, {3}, {-1}}, moments, "moments")
 }
 
-// Whatever is measured, subtracting a polar from its own samples leaves the
-// scatter it states, and no mean.
+// If a polar is subtracted from the samples from which it was computed, their mean is 0, and their rms is the RMS that
+// the polar states.
 func TestPolarResiduals(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		n := rapid.IntRange(30, 80).Draw(rt, "n")

@@ -138,8 +138,8 @@ func MeanSpectrum(halves [2][]float32, noiseBandwidth float64) []float64 {
 }
 
 // PeakSpectrum reduces the mean power spectrum of a recording's halves to that many points. Each point
-// is the largest of its binsPerPoint bins; binsPerPoint need not be a whole number. Bin 0 is left out.
-// A point without bins is 0.
+// is the largest of its binsPerPoint bins, at least one; binsPerPoint need not be a whole number. Bin 0
+// is left out. A point beyond the spectrum is 0.
 func PeakSpectrum(halves [2][]float32, binsPerPoint float64, points int) []float64 {
 	peaks := make([]float64, points)
 	first := halves[0]

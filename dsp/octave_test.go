@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Expected values: IEC 61260-1:2014, table of exact mid-frequencies of base ten
-// (f_m = 10^(k/10)) and its band-edge ratio 10^(1/20); 1 kHz is exact.
+// Expected values: the exact mid-frequencies of base ten in IEC 61260-1:2014, f_m = 10^(k/10) Hz, to five digits. The
+// edges are at f_m·10^(±1/20), so that each band ends where the next one begins.
 func TestThirdOctaveEdges(t *testing.T) {
 	for _, c := range []struct {
 		k      int
@@ -52,9 +52,8 @@ func TestThirdOctavesResolved(t *testing.T) {
 	assert.InDelta(t, 7943.0, last, 1)
 }
 
-// Expected values: the definition. Bands that share an edge share the bin it
-// cuts, so that their sum is the sum over the bins between the outer edges; a
-// bin alone is shared by width.
+// A bin counts with the part of its width that lies in the band. So the powers of neighbouring bands sum to the powers
+// of the bins between their outer edges. Bin 0 does not count.
 func TestBandPower(t *testing.T) {
 	const binHz = 4.0
 	rng := rand.New(rand.NewPCG(1, 3))
@@ -88,11 +87,13 @@ func TestBandPower(t *testing.T) {
 		assert.InDelta(t, c[2], BandPower(one, binHz, c[0], c[1]), 1e-12, "from %g to %g Hz", c[0], c[1])
 	}
 
-	assert.Equal(t, 0.0, BandPower([]float64{5, 0, 0}, binHz, 0, 10), "bin 0 counts")
+	assert.Equal(t, 0.0, BandPower([]float64{5, 0, 0}, binHz, 0, 10), "power of bin 0 alone")
 }
 
-// Expected values: the mean square of white noise is its variance. The largest of two bins
-// in each of two points is read off the input.
+// MeanSpectrum returns the mean of the spectra of both halves, corrected for the noise bandwidth of the window.
+// Expected: the mean square of white noise is its variance, here 9. PeakSpectrum returns the largest bins of the mean
+// of both halves. By hand, the means of the bins 1 to 4 are 2, 2, 3 and 2. The first point has the bins 1 and 2, and
+// the second point the bins 3 and 4. Bin 0 does not count.
 func TestSpectraOfHalves(t *testing.T) {
 	const (
 		n    = 4096
@@ -123,7 +124,7 @@ func TestSpectraOfHalves(t *testing.T) {
 	assert.InDelta(t, 3.0, got[1], 0, "peaks")
 }
 
-// The edges and the exact centre of the band that is called 125 Hz.
+// Band 21 is called 125 Hz. Its edges and its exact centre have other values.
 func ExampleThirdOctave() {
 	b := ThirdOctave(21) // "125 Hz"
 	fmt.Printf("%.2f to %.2f Hz, centre %.2f Hz\n", b.Lo, b.Hi, b.Centre)

@@ -16,15 +16,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// lcav are the files of ../shared/real/lcav-crazyflie-propeller (2 blades, no
-// tachometer) with the mean shaft speed of each half in rev/s. Source: an
-// analysis independent of this package, the BPF's peak in windows of 100 ms
-// (numpy, Hann, zero-padded to 65 536) averaged over each half.
+// lcav lists the files of the data set lcav-crazyflie-propeller, propellers with 2 blades recorded without a
+// tachometer, with the mean shaft speed of each half in rev/s. The speeds come from an analysis that is independent of
+// this package: numpy found the peak of the BPF in windows of 100 ms (Hann, zero-padded to 65 536 samples), and
+// averaged it over each half.
 var lcav = []struct {
 	name  string
 	shaft [2]float64
 }{
-	{"40000", [2]float64{327.7, 323.7}}, // its NOTE: 328.7 then 323.4
+	{"40000", [2]float64{327.7, 323.7}}, // the NOTE of the data set states 328.7, then 323.4
 	{"44000", [2]float64{347.3, 347.1}},
 	{"48000", [2]float64{360.4, 358.8}},
 	{"52000", [2]float64{376.3, 376.2}},
@@ -33,15 +33,15 @@ var lcav = []struct {
 	{"64000", [2]float64{405.0, 404.6}},
 }
 
-// Expected values: the speeds above within 0.3 %; m·BPF for m = 1 … 5 is
-// 14–49 dB above the local median (the data's NOTE), here ρ of every line in
-// both halves.
+// Tracking finds the speeds of lcav within 0.3 %, in a narrow and in a wide range. Every harmonic emerges in both
+// halves. By the NOTE of the data set, the first five harmonics are 14 to 49 dB above the median of their
+// neighbourhood; here ρ may be 1 dB outside.
 func TestTrackMeasuredRotor(t *testing.T) {
 	for _, f := range lcav {
-		for _, hold := range [][2]float64{{250, 500}, {150, 900}} {
-			t.Run(fmt.Sprintf("%s/%g-%g", f.name, hold[0], hold[1]), func(t *testing.T) {
+		for _, rangeHz := range [][2]float64{{250, 500}, {150, 900}} {
+			t.Run(fmt.Sprintf("%s/%g-%g", f.name, rangeHz[0], rangeHz[1]), func(t *testing.T) {
 				x, rate := floatWAV(t, measured(t, "lcav-crazyflie-propeller", "propellers", f.name+".wav"))
-				run := analyse(t, memory{x}, rotorAt(memory{x}, rate, 2, 0, tracked(hold[0], hold[1])))
+				run := analyse(t, memory{x}, rotorAt(memory{x}, rate, 2, 0, tracked(rangeHz[0], rangeHz[1])))
 				for h, want := range f.shaft {
 					assert.InDelta(t, want, run.ShaftHz[h], 0.003*want, "half %d: rev/s", h+1)
 
@@ -63,10 +63,9 @@ func TestTrackMeasuredRotor(t *testing.T) {
 	}
 }
 
-// A search of ±1 % around one nominal speed misses what track finds: around
-// the median over the files, the lines of all files but those near it; around
-// each file's own mean, with the 'peak' amplitude, still levels that are up to
-// several dB short, because the line lies partly outside.
+// A search within ±1 % of a nominal speed misses lines that tracking finds. If the nominal speed is the median over all
+// files, it misses at least half of the lines by 10 dB. If it is the mean speed of the file, some peak is still at
+// least 1 dB too low, because the line lies partly outside of the range.
 func TestNominalMissesMeasuredRotor(t *testing.T) {
 	const median = 376
 
@@ -98,17 +97,17 @@ func TestNominalMissesMeasuredRotor(t *testing.T) {
 	t.Logf("±1 %% around %d rev/s misses %d of %d lines by 10 dB and more; around each file's mean the peak is up to "+
 		"%.1f dB short", median, missed, total, short)
 
-	assert.GreaterOrEqual(t, missed, total/2, "only %d of %d lines missed", missed, total)
-	assert.GreaterOrEqual(t, short, 1.0, "around each file's mean the peak is only %.2f dB short", short)
+	assert.GreaterOrEqual(t, missed, total/2, "lines missed around the median speed, of %d", total)
+	assert.GreaterOrEqual(t, short, 1.0, "largest loss of a peak around the mean speed of the file, in dB")
 }
 
-// Expected value: 43000's neighbours among the commands, 324 … 348 rev/s
-// (40000 and 44000); four microphones of one motor vote together. The file is
-// NPY, float32 (240000, 4), 48 kHz, C order; its header ends at a newline.
+// Four microphones recorded one motor at the command 43000, and decide on its speed together. Expected: a speed between
+// the speeds at the neighbouring commands 40000 and 44000 in lcav, 324 to 348 rev/s, within 3 %. The file is NPY:
+// float32, 240 000 × 4, in C order, at 48 kHz.
 func TestTrackFourMicrophones(t *testing.T) {
 	b := testfile.Read(t, measured(t, "lcav-crazyflie-propeller", "propellers_only_4mics", "m1.npy"))
 
-	b = b[10+int(binary.LittleEndian.Uint16(b[8:])):]
+	b = b[10+int(binary.LittleEndian.Uint16(b[8:])):] // behind the header, whose length is at byte 8
 
 	x := make(memory, 4)
 	for i := 0; i+4 <= len(b); i += 4 {
@@ -132,10 +131,9 @@ func TestTrackFourMicrophones(t *testing.T) {
 	}
 }
 
-// Real balance data (../shared/real/cyclone-ojf-force-balance): samples are
-// correlated over 5–17 of them and half-means differ by up to 8 naive standard
-// errors (its NOTE), so the effective number of samples must be well below the
-// number, and block means must flag far fewer segments than naive errors do.
+// The samples of the data set cyclone-ojf-force-balance are correlated over 5 to 17 samples, and the means of halves
+// differ by up to 8 standard errors of independent samples (its NOTE). Expected: the effective number of samples is at
+// most half of their number, and block means flag fewer segments than a t test that takes the samples as independent.
 func TestMeasuredBalance(t *testing.T) {
 	b := testfile.Read(t, measured(t, "cyclone-ojf-force-balance", "17_11_17__14_50.txt"))
 
@@ -163,9 +161,9 @@ func TestMeasuredBalance(t *testing.T) {
 	const rows = 714 // a segment of 7.1 s
 	var naive, flagged, segments int
 
-	var ratio float64
-	for at := 0; at+rows <= len(fx); at += rows {
-		x := fx[at : at+rows]
+	var ratio float64 // sum of the effective numbers of samples over their numbers
+	for start := 0; start+rows <= len(fx); start += rows {
+		x := fx[start : start+rows]
 		r, err := CheckBalance([][]float64{x}, 100)
 		require.NoError(t, err)
 
@@ -184,17 +182,13 @@ func TestMeasuredBalance(t *testing.T) {
 	t.Logf("%d segments: naive errors reject %d, block means %d; n_eff/n %.3f on average", segments, naive, flagged,
 		ratio/float64(segments))
 
-	require.GreaterOrEqual(t, segments, 5,
-		"%d segments, naive %d, flagged %d, n_eff/n %.3f", segments, naive, flagged, ratio/float64(segments))
-	require.Less(t, flagged, naive,
-		"%d segments, naive %d, flagged %d, n_eff/n %.3f", segments, naive, flagged, ratio/float64(segments))
-	assert.LessOrEqual(t, ratio/float64(segments), 0.5,
-		"%d segments, naive %d, flagged %d, n_eff/n %.3f", segments, naive, flagged, ratio/float64(segments))
+	require.GreaterOrEqual(t, segments, 5, "segments")
+	assert.Less(t, flagged, naive, "segments flagged by block means, and by independent samples")
+	assert.LessOrEqual(t, ratio/float64(segments), 0.5, "effective number of samples over their number")
 }
 
-// Over a range of more than an octave one half of 40000.wav looks like half its
-// speed (163.7 rev/s instead of 324.0, nearly its double): no answer is better
-// than one of the two.
+// In a range of more than an octave, one half of 40000.wav looks as if it had 163.7 rev/s, about half of its true speed
+// of 324 rev/s. The halves then disagree, which is an error: no answer is better than a wrong one.
 func TestTrackedHalvesDisagree(t *testing.T) {
 	x, rate := floatWAV(t, measured(t, "lcav-crazyflie-propeller", "propellers", "40000.wav"))
 	_, err := NewAnalyser().run(context.Background(), memory{x},

@@ -8,7 +8,9 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// Expected value: the same scores by at alone, of every speed of the grid.
+// best rules out most speeds of its grid by bounds and by rough scores. Expected: the speed that a search of every
+// speed of the grid finds with logAmplitude alone. The spectra have random sizes, with the lines of a comb or with
+// noise alone.
 func TestSpeedSearchRulesOutNothing(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for round := range turns(12, 4) {
@@ -73,8 +75,8 @@ func TestSpeedSearchRulesOutNothing(t *testing.T) {
 	}
 }
 
-// Expected values: the speed of a simulated rotor whose stated speed is 25 % too high, and no flag
-// at the true one or in noise alone.
+// A stated speed that is 25 % above or 17 % below the speed of the simulated rotor is contradicted, and the flag has
+// the true speed. A right speed, and noise alone (a rotor at 0 rev/s), give no flag.
 func TestContradiction(t *testing.T) {
 	signal := func(shaft float64) memory {
 		r := rand.New(rand.NewPCG(34, 5))
@@ -88,7 +90,10 @@ func TestContradiction(t *testing.T) {
 		return memory{x}
 	}
 
-	for _, c := range []struct{ truth, stated, found float64 }{{40, 50, 40}, {50, 50, 0}, {0, 50, 0}, {60, 50, 60}} {
+	for _, c := range []struct {
+		truth, stated float64 // rev/s
+		found         float64 // rev/s in the flag; 0: no flag
+	}{{40, 50, 40}, {50, 50, 0}, {0, 50, 0}, {60, 50, 60}} {
 		x := signal(c.truth)
 		run := analyse(t, x, rotorAt(x, 8000, 2, c.stated, func(s *Settings) { s.Harmonics = 4 }))
 
