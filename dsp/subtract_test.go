@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Expected: the corrections K1 that ISO 3744:2010, 8.2.3, gives by its formula, as tables of the standards round them:
-// 1.3 dB at 6 dB, 0.4 dB at 10 dB (0.46), 3.0 dB at 3 dB.
+// Expected: the correction K1 by the formula of ISO 3744:2010, 8.2.3, to two decimals. It is infinite for a level that
+// is not above the background.
 func TestHighDB(t *testing.T) {
 	for above, want := range map[float64]float64{3: 3.02, 6: 1.26, 10: 0.46, 15: 0.14, 20: 0.04} {
 		assert.InDelta(t, want, HighDB(above), 0.005, "%g dB above", above)
@@ -21,8 +21,9 @@ func TestHighDB(t *testing.T) {
 	assert.True(t, math.IsInf(HighDB(-2), 1), "below the background")
 }
 
-// Expected, by hand: 10 of signal and 1 of background leave 9. The standard deviations 0.5 dB of 10, which is 1.151,
-// and 0.1 of the background are √(1.151² + 0.1²)/9 of 9, in dB. Less than twice the background leaves half, a bound.
+// By hand, the power 10 without a background of 1 is 9. Its standard deviation of 0.5 dB is 1.151, and the background's
+// is 0.1, so that the difference has √(1.151² + 0.1²)/9, relative to 9. A power of less than twice the background
+// leaves half of it, as an upper bound.
 func TestSubtractPower(t *testing.T) {
 	left, isBound := uncertainPower{10, 0.5}.subtract(1, 0.1)
 	assert.InDelta(t, 9, left.power, 1e-12)
@@ -39,7 +40,8 @@ func TestSubtractPower(t *testing.T) {
 	assert.True(t, isBound)
 }
 
-// Expected: 1/√(B·T) for white noise, B at least 1.5 bins; with two recordings the standard error of their mean.
+// Expected for white noise of the bandwidth B over T seconds: the relative deviation 1/√(B·T), where B is at least the
+// 1.5 bins of the Hann window. For two recordings that differ more: the standard error of their mean. Without power: 0.
 func TestBackgroundSD(t *testing.T) {
 	white := func(density float64) *Background {
 		b := &Background{BinHz: 2, Density: make([]float64, 500)}
@@ -55,7 +57,7 @@ func TestBackgroundSD(t *testing.T) {
 	assert.InDelta(t, 1/math.Sqrt(1.5*2*10), backgroundSD(one, 100, 101), 1e-9, "a part of a bin")
 
 	two := []BackgroundRecording{{"a", 10, white(0.8)}, {"b", 10, white(1.2)}}
-	assert.InDelta(t, 0.2, backgroundSD(two, 100, 200), 1e-9, "the standard error of 0.8 and 1.2 is 0.2")
+	assert.InDelta(t, 0.2, backgroundSD(two, 100, 200), 1e-9, "standard error of the mean of 0.8 and 1.2")
 
 	silent := []BackgroundRecording{{"a", 10, white(0)}}
 	assert.Zero(t, backgroundSD(silent, 100, 200))
@@ -64,7 +66,14 @@ func TestBackgroundSD(t *testing.T) {
 // level is an outcome of both halves, with its standard deviations in dB and its bounds.
 type level struct{ y, sd, bound [2]float64 }
 
-// levelsOver analyses what a microphone heard, and returns its levels by the names of the outcomes.
+// Values of subtract, a parameter of levelsOver.
+const (
+	keepBackground     = false
+	subtractBackground = true
+)
+
+// levelsOver analyses the sound at a microphone near a rotor, and returns its levels by the names of the outcomes. A
+// nil background is not known.
 func levelsOver(t *testing.T, heard memory, rate float64, background *Background, subtract bool) (
 	levels map[string]level, p *Pairs,
 ) {
@@ -101,7 +110,7 @@ func levelsOver(t *testing.T, heard memory, rate float64, background *Background
 	return levels, p
 }
 
-// pairsOf returns the pairs that a construction makes of a run.
+// pairsOf returns the pairs that a construction makes from a run.
 func pairsOf(t *testing.T, construction string, heard memory, r *Run) *Pairs {
 	t.Helper()
 	c := Find(construction, Microphones).(OfSpectra)
@@ -117,8 +126,9 @@ func pairsOf(t *testing.T, construction string, heard memory, r *Run) *Pairs {
 	return p
 }
 
-// A run of repeats has one value of each level, which stands for both halves until runs are paired. Expected: its
-// levels and its flag of a tone of the background count once, and twice in two halves.
+// With the construction "repeats" a run has one value of each level, which stands for both halves until runs are
+// paired. Expected: its level, and its flag about a tone of the background, count once. With two halves they count
+// twice.
 func TestLevelsOfRepeatsCountOnce(t *testing.T) {
 	const rate = 16384.0
 	n := int(rate * 8)
@@ -155,9 +165,10 @@ func TestLevelsOfRepeatsCountOnce(t *testing.T) {
 	}
 }
 
-// Simulated sound of a source and of a room. Expected: without the background the levels are the source's own, within
-// three standard deviations that the outcomes state; not subtracted, bands read high by K1. Where the room is louder
-// than the source, the level is an upper bound of the source's.
+// A source and a room are simulated. Expected: if the background of the room is subtracted, the levels are the levels
+// of the source alone, within three of the standard deviations that the outcomes state. If it is not subtracted, the
+// level of a band is too high by the correction K1. If the background is four times as strong, the level is an upper
+// bound, from which 3 dB were subtracted.
 func TestSubtractBackground(t *testing.T) {
 	const rate, seconds = 16384.0, 20
 	n := int(rate * seconds)
@@ -176,9 +187,9 @@ func TestSubtractBackground(t *testing.T) {
 	background, err := MeasureBackground(t.Context(), room, 0, 0, int64(n), rate)
 	require.NoError(t, err)
 
-	own, _ := levelsOver(t, source, rate, nil, false)
-	high, _ := levelsOver(t, memory{sum}, rate, background, false)
-	clean, p := levelsOver(t, memory{sum}, rate, background, true)
+	own, _ := levelsOver(t, source, rate, nil, keepBackground)
+	high, _ := levelsOver(t, memory{sum}, rate, background, keepBackground)
+	clean, p := levelsOver(t, memory{sum}, rate, background, subtractBackground)
 	const band = "l_1000hz_db"
 	k1 := 10 * math.Log10(1+0.015*0.015/(0.02*0.02))
 	for h := range 2 {
@@ -195,7 +206,7 @@ func TestSubtractBackground(t *testing.T) {
 		background.Density[k] *= 4
 	}
 
-	loud, p2 := levelsOver(t, memory{sum}, rate, background, true)
+	loud, p2 := levelsOver(t, memory{sum}, rate, background, subtractBackground)
 	assert.Equal(t, [2]float64{1, 1}, loud[band].bound, "less than 3 dB above the background")
 	assert.InDelta(t, high[band].y[0]-10*math.Log10(2), loud[band].y[0], 1e-9, "3 dB are subtracted")
 	assert.Greater(t, p2.Bounds, p.Bounds, "bounds are counted")
