@@ -11,6 +11,7 @@ import (
 
 	"doubletake/ingest"
 	"doubletake/ingest/condition"
+	"doubletake/ingest/vocabulary"
 	"doubletake/pipeline/config"
 )
 
@@ -50,7 +51,7 @@ func (p *plan) takeAttributes(files []string, infos []ingest.Info) {
 func newAttributeColumn(attribute string) *field {
 	base := attribute[strings.LastIndexAny(attribute, "/.@")+1:]
 	column := &field{name: base, head: attribute, why: ofFiles}
-	standard := standardNames[strings.ToLower(base)]
+	standard := vocabulary.StandardNames[strings.ToLower(base)]
 	if standard != "" && len(base) > 1 {
 		column.name = standard
 		column.isCondition = true
@@ -217,7 +218,7 @@ func (p *plan) readSidecars(files []string, ending string) (columns []*field) {
 		}
 
 		base := key[strings.LastIndexByte(key, '.')+1:]
-		term := termOf(base, "")
+		term := vocabulary.TermOf(base, "")
 		column := &field{name: cmp.Or(term, base), head: key, why: besideFiles, isCondition: term != ""}
 		column.setStated(alike)
 		columns = append(columns, column)

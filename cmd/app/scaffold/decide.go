@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"doubletake/ingest/condition"
+	"doubletake/ingest/vocabulary"
 )
 
 // Every column of a sheet gets a role in these steps:
@@ -60,7 +61,7 @@ func (s *sheet) decideBy(rules []rule, column *field) bool {
 // replaceTimesByDays replaces the texts of a column of a table of results by their days if they are times. Numbers can
 // be times only if the header says so.
 func (s *sheet) replaceTimesByDays(column *field) {
-	mayBeTimes := column.values == nil || column.hasWord(dayWords) || column.hasWord(clockWords)
+	mayBeTimes := column.values == nil || column.hasWord(vocabulary.Days, vocabulary.Clocks)
 	if s.fileOf == nil || !mayBeTimes {
 		return
 	}
@@ -107,7 +108,7 @@ func (s *sheet) chooseInputs() (differing []*field) {
 		}
 
 		isLog := s.pieces == nil && s.fileOf == nil
-		if !isLog || column.hasWord(inputWords) || column.repeatsValues() {
+		if !isLog || column.hasWord(vocabulary.Inputs) || column.repeatsValues() {
 			column.role = input
 			continue
 		}
@@ -179,8 +180,8 @@ func (s *sheet) sortResults() (things, candidates []*field) {
 
 // isMeasurement reports whether a column is in the table itself, and neither its words nor its values are of a setting.
 func (f *field) isMeasurement() bool {
-	isSetting := f.fromName || f.hasWord(inputWords)
-	return !isSetting && (!f.repeatsValues() || f.hasWord(outcomeWords))
+	isSetting := f.fromName || f.hasWord(vocabulary.Inputs)
+	return !isSetting && (!f.repeatsValues() || f.hasWord(vocabulary.Outcomes))
 }
 
 // rank returns the place of a column among the candidates for settings: the most certain have the lowest rank.
@@ -188,9 +189,9 @@ func (f *field) rank() int {
 	first, _, isConsecutive := f.consecutive()
 	numbersFromOne := isConsecutive && first == 1
 	switch {
-	case f.hasWord(nominalWords):
+	case f.hasWord(vocabulary.Nominal):
 		return 0
-	case f.hasWord(inputWords) && f.values != nil:
+	case f.hasWord(vocabulary.Inputs) && f.values != nil:
 		return 1
 	case f.fromName:
 		return 2
@@ -237,7 +238,7 @@ func (s *sheet) chooseSettings(candidates, things []*field) (settings, loose []*
 // that may be an outcome is compared with the columns beside the settings too.
 func (s *sheet) groupsWith(candidate *field, settings, things, besideSettings []*field) groupsOfSettings {
 	g := groupsOfSettings{
-		settings: settings, things: things, mayBeOutcome: candidate.points != nil && !candidate.hasWord(inputWords),
+		settings: settings, things: things, mayBeOutcome: candidate.points != nil && !candidate.hasWord(vocabulary.Inputs),
 	}
 
 	compared := settings
@@ -263,7 +264,7 @@ func (s *sheet) dropIdle(groups [][]int) {
 	var idle []*field
 	outcomes := s.withRole(outcome)
 	for _, column := range outcomes {
-		isClose := !column.hasWord(outcomeWords) && isNarrow(column.stated(), mostNarrow)
+		isClose := !column.hasWord(vocabulary.Outcomes) && isNarrow(column.stated(), mostNarrow)
 		if isClose && column.shareWithin(groups) > idleShare {
 			idle = append(idle, column)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"doubletake/ingest/condition"
 	"doubletake/ingest/fault"
+	"doubletake/ingest/vocabulary"
 	"doubletake/internal/lists"
 )
 
@@ -52,44 +53,24 @@ const unnamed = "condition"
 // hasNoWord reports whether a column holds numbers of names that have no word.
 func (f *field) hasNoWord() bool { return strings.HasPrefix(f.head, unnamed) }
 
-// hasWord reports whether the name without its unit, or a word of the name or the header, matches a pattern. A single
-// letter counts only if it is the whole name.
-func (f *field) hasWord(words pattern) bool {
-	whole := unitEnd.ReplaceAllString(f.name, "")
-	if words.MatchString(whole) {
-		return true
-	}
-
-	for _, word := range anyWord.FindAllString(f.name+" "+f.head, -1) {
-		if len(word) > 1 && words.MatchString(word) {
-			return true
-		}
-	}
-
-	return false
+// hasWord reports whether the name or the header has a word that matches one of some patterns.
+func (f *field) hasWord(words ...vocabulary.Pattern) bool {
+	return slices.ContainsFunc(words, func(p vocabulary.Pattern) bool { return vocabulary.HasWord(p, f.name, f.head) })
 }
 
 // isNumbered reports whether all words of the name are of numbers that count, such as Run_nr.
-func (f *field) isNumbered() bool {
-	all := anyWord.FindAllString(f.name, -1)
-	for _, word := range all {
-		if !countWords.MatchString(word) {
-			return false
-		}
-	}
-
-	return len(all) > 0
-}
+func (f *field) isNumbered() bool { return vocabulary.AreCounted(f.name) }
 
 // measures reports whether a column has the measured values of a setting: mean_tsr of tsr_nom, rpm_measured of rpm.
 func (f *field) measures(setting *field) bool {
-	if f.hasWord(nominalWords) || !strings.EqualFold(bareHead(f.head), bareHead(setting.head)) {
+	isSameQuantity := strings.EqualFold(vocabulary.BareHead(f.head), vocabulary.BareHead(setting.head))
+	if f.hasWord(vocabulary.Nominal) || !isSameQuantity {
 		return false
 	}
 
-	onlyFieldIsMeasured := f.hasWord(measuredWords) && !setting.hasWord(measuredWords)
+	onlyFieldIsMeasured := f.hasWord(vocabulary.Measured) && !setting.hasWord(vocabulary.Measured)
 
-	return setting.hasWord(nominalWords) || onlyFieldIsMeasured
+	return setting.hasWord(vocabulary.Nominal) || onlyFieldIsMeasured
 }
 
 // pointOrValue returns the set point of a row if the values scatter about set points, and the value otherwise.
@@ -108,7 +89,7 @@ func (f *field) stated() []float64 { return slices.DeleteFunc(slices.Clone(f.val
 // in all rows, or that cannot be used. Names such as run1, a, b and copies hide no difference.
 func (f *field) mayHideDifferences() bool {
 	isOtherName := f.fromName && f.role == remark && (f.why == otherText || f.name == "variant")
-	isSetting := f.role == leftOut && !f.fromName && f.hasWord(inputWords)
+	isSetting := f.role == leftOut && !f.fromName && f.hasWord(vocabulary.Inputs)
 	switch {
 	case f.role == thing && slices.Contains(f.texts, ""):
 		return true
@@ -214,7 +195,9 @@ func (f *field) setMeasured(r role, why string) {
 }
 
 // isAir reports whether a column is called as a state of the air or of the supply.
-func (f *field) isAir() bool { return f.hasWord(airWords) || airUnit.MatchString(f.head+" "+f.unit) }
+func (f *field) isAir() bool {
+	return f.hasWord(vocabulary.Air) || vocabulary.AirUnit.MatchString(f.head+" "+f.unit)
+}
 
 // isObject reports whether a column is called as a thing that was measured.
 func (f *field) isObject() bool {
@@ -222,11 +205,11 @@ func (f *field) isObject() bool {
 		return false
 	}
 
-	if thingHead.MatchString(f.name) || serialHead.MatchString(f.name) {
+	if vocabulary.Things.MatchString(f.name) || vocabulary.SerialNumber.MatchString(f.name) {
 		return true
 	}
 
-	return f.hasWord(objectWords) || f.hasWord(partWords)
+	return f.hasWord(vocabulary.Objects, vocabulary.Parts)
 }
 
 // namesFile reports whether a cell is the name of a file.
@@ -245,7 +228,7 @@ func (f *field) namesFile(files []string) bool {
 // numbersThings reports whether whole numbers are names of things: wings 1, 2, 3, Prop ID 11, 17, propellers 1045,
 // 8045. Other numbers may be settings.
 func (f *field) numbersThings() bool {
-	head := thingNumberHead().FindStringSubmatch(f.head)
+	head := vocabulary.ThingNumber().FindStringSubmatch(f.head)
 	isCalledThing := head != nil || f.isObject()
 	if !isCalledThing || f.values == nil || f.unit != "" || !f.areCounts() {
 		return false

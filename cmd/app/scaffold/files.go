@@ -10,7 +10,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -18,14 +17,12 @@ import (
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/format"
+	"doubletake/ingest/vocabulary"
 	"doubletake/internal/lists"
 )
 
 // maxDepth is the number of folders below the first in which recordings are looked for.
 const maxDepth = 4
-
-// prose matches the names of files that are not recordings, although their endings are of recordings.
-var prose = regexp.MustCompile(`(?i)^(readme|licen[cs]e)`)
 
 // exportEnding ends the name of the description beside each table that pipeline export writes.
 const exportEnding = "-metadata.json"
@@ -79,7 +76,7 @@ func (p *plan) keepOneKind(found []string) []string {
 		}
 
 		for _, f := range format.All() {
-			if slices.Contains(f.Endings, ext) && !prose.MatchString(path.Base(file)) {
+			if slices.Contains(f.Endings, ext) && !vocabulary.Prose.MatchString(path.Base(file)) {
 				files[f.Name] = append(files[f.Name], file)
 			}
 		}
@@ -179,16 +176,12 @@ func (p *plan) exclude(files []string) {
 	}
 }
 
-// copyName matches names of copies, as programs and people make them. anyName matches all names: a copy may also be a
-// recording under another's name.
-var (
-	copyName = lazy(`.*(\bcop(y|ie)|kopie|backup|\(\d+\)|~).*`)
-	anyName  = lazy(`.*`)
-)
+// anyName matches all names: a copy may also be a recording under another's name.
+var anyName = vocabulary.Whole(`.*`)
 
 // leaveCopies excludes the files whose names match a pattern and whose contents equal the contents of another file,
 // since a copy is not a second measurement. It returns the files that are left.
-func (p *plan) leaveCopies(files []string, name pattern) []string {
+func (p *plan) leaveCopies(files []string, name vocabulary.Pattern) []string {
 	if !slices.ContainsFunc(files, name.MatchString) {
 		return files
 	}
@@ -217,7 +210,7 @@ func (p *plan) leaveCopies(files []string, name pattern) []string {
 }
 
 // isOriginal reports whether a name is not a name of a copy.
-func isOriginal(name string) bool { return !copyName.MatchString(name) }
+func isOriginal(name string) bool { return !vocabulary.Copies.MatchString(name) }
 
 // digestedBytes is the size of the two parts of a file that digest reads. Two measurements do not have the same noise
 // there.

@@ -15,8 +15,8 @@ import (
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/condition"
 	"doubletake/ingest/fault"
-	"doubletake/ingest/format/text"
 	"doubletake/ingest/units"
+	"doubletake/ingest/vocabulary"
 	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 )
@@ -33,11 +33,10 @@ const (
 	manyAlike = 3       // files whose names differ only in numbers, from which they are data, not logs
 )
 
-// Endings and names of tables of conditions.
+// Endings of tables of conditions.
 var (
 	digits     = regexp.MustCompile(`\d+`)
 	logEndings = []string{".csv", ".txt", ".tsv", ".dat", ".log"}
-	tableName  = regexp.MustCompile(`(?i)condition|proto[ck]oll?|logbook|(^|[-_ ])log([-_ .]|$)`)
 )
 
 // splitLog finds the log among the files: a table with a column file, otherwise the table whose cells name the most of
@@ -86,7 +85,7 @@ func (p *plan) mayBeLog(file string) bool {
 		return false
 	}
 
-	return slices.Contains(logEndings, strings.ToLower(path.Ext(file))) && !prose.MatchString(path.Base(file))
+	return slices.Contains(logEndings, strings.ToLower(path.Ext(file))) && !vocabulary.Prose.MatchString(path.Base(file))
 }
 
 // countNamed returns how many of the files a table names, or 0 if it is not a log. A table with a column file counts
@@ -94,7 +93,7 @@ func (p *plan) mayBeLog(file string) bool {
 func countNamed(dir, log string, files []string) int {
 	logPath := filepath.Join(dir, log)
 	_, err := campaign.ReadLog(logPath, campaign.LogOptions{})
-	if err == nil || isDataError(err) && tableName.MatchString(path.Base(log)) {
+	if err == nil || isDataError(err) && vocabulary.Log.MatchString(path.Base(log)) {
 		return len(files)
 	}
 
@@ -172,21 +171,15 @@ func readLog(log string, files []string, columns map[string]string) (*campaign.C
 	return c, nil
 }
 
-// edgeTerms are headers of the times, in seconds, between which a row of a log is about a recording.
-var edgeTerms = []term{
-	{"t0_s", "s", lazy(`(t(ime)?_?)?(0|start|begin|from|von|anfang|beginn)([ _(\[]*(s|sec|seconds)[)\]]?)?`)},
-	{"t1_s", "s", lazy(`(t(ime)?_?)?(1|end|stop|to|until|bis|ende)([ _(\[]*(s|sec|seconds)[)\]]?)?`)},
-}
-
 // readParts reads a log again if its rows are about parts of recordings: a recording has several rows, and two columns
 // are the times of their edges. It returns c as it is otherwise.
 func (p *plan) readParts(c *campaign.Conditions, files []string) *campaign.Conditions {
 	columns := map[string]string{} // headers, by the program's names
 	var edges []config.NamedString
-	for _, edge := range edgeTerms {
-		if i := slices.IndexFunc(c.Names, edge.pattern.MatchString); i >= 0 {
-			columns[edge.name] = c.Names[i]
-			edges = append(edges, config.NamedString{Name: edge.name, Value: c.Names[i]})
+	for _, edge := range vocabulary.Edges {
+		if i := slices.IndexFunc(c.Names, edge.Headers.MatchString); i >= 0 {
+			columns[edge.Name] = c.Names[i]
+			edges = append(edges, config.NamedString{Name: edge.Name, Value: c.Names[i]})
 		}
 	}
 
@@ -196,7 +189,7 @@ func (p *plan) readParts(c *campaign.Conditions, files []string) *campaign.Condi
 	}
 
 	hasParts := len(recordings) < len(c.Rows)
-	if !hasParts || len(columns) < len(edgeTerms) {
+	if !hasParts || len(columns) < len(vocabulary.Edges) {
 		return c
 	}
 
@@ -208,80 +201,6 @@ func (p *plan) readParts(c *campaign.Conditions, files []string) *campaign.Condi
 	p.edgeColumns = edges
 
 	return parts
-}
-
-// term is a condition that the program knows, and the headers that mean it.
-type term struct {
-	name    string // of the program
-	unit    string // a unit of the same dimension; "": numbers without a unit
-	pattern pattern
-}
-
-// terms are headers of conditions in logs. If a column has a unit, the unit must have the dimension of the term.
-var terms = []term{
-	{"rpm", "1/min", lazy(`(soll|ist|nenn)?drehzahl|n|((shaft|rotor|motor|prop|propeller|fan|rotational) )?(speed|rpm)|` +
-		`umdrehungen|r[ée]gime|tours|(vitesse|velocidad|velocit[àa])( (de|di) (rotation|giro|rotación|rotazione))?|giri|` +
-		`speed rpm|revoluciones|toerental`)},
-	{"u_inf_m_s", "m/s", lazy(`u|v|u_inf|uinf|u∞|((air|wind|tunnel) ?)?speed|velocity|wind|(wind)?snelheid|` +
-		`(wind|anström)?geschwindigkeit|anströmung|(vitesse|velocidad|velocit[àa])( (du|de|del|dell') ?\pL+)?`)},
-	{"alpha_deg", "deg", lazy(`a|α|alpha|aoa|angle of attack|incidence|anstellwinkel|incidenza|incidencia|` +
-		`angle d['’](attaque|incidence)|angolo (di |d['’])attacco|[áa]ngulo de ataque|invalshoek`)},
-	{"theta_deg", "deg", lazy(`θ|theta|angle|winkel|mic angle|microphone angle|mikrofonwinkel|angolo|[áa]ngulo`)},
-	{"blades", "", lazy(`blades|blade count|number of blades|no\.? of blades|blätter|blattzahl|schaufeln|` +
-		`schaufelzahl|flügel|flügelzahl|(nombre de |n[úu]mero de |numero di )?pal(e|es|as)`)},
-}
-
-// anySpeed are headers of a speed of the air or of a shaft: only the unit tells them apart.
-var anySpeed = lazy(`speed|vitesse|velocidad|velocit[àa]|snelheid`)
-
-// bareHead returns the words of a header without its unit, and without words such as nominal and measured.
-func bareHead(head string) string {
-	name, _ := text.SplitUnit(head)
-	var left []string
-	for _, word := range strings.FieldsFunc(name, isSeparator) {
-		if !nominalWords.MatchString(word) && !measuredWords.MatchString(word) {
-			left = append(left, word)
-		}
-	}
-
-	return strings.Join(left, " ")
-}
-
-// isSeparator reports whether a character separates the words of a header.
-func isSeparator(r rune) bool { return strings.ContainsRune("_ ()[]", r) }
-
-// termOf returns the program's name of a log's column, or "" if the program knows none. A single letter without a unit
-// has no meaning, but n_soll is a set speed of a shaft.
-func termOf(name, unit string) string {
-	words := bareHead(name)
-	for _, t := range terms {
-		isCalled := t.pattern.MatchString(words) || t.pattern.MatchString(name)
-		if name == t.name || isCalled && t.fitsUnit(name, words, unit) {
-			return t.name
-		}
-	}
-
-	return ""
-}
-
-// fitsUnit reports whether the unit of a column may be a unit of the term. name is the name of the column, and words
-// are its words without nominal, measured and the like. A term without a unit fits any column. A column without a unit
-// fits any term, unless its words are a speed of any kind or a single letter. The letter n fits if name has further
-// words, as n_soll.
-func (t term) fitsUnit(name, words, unit string) bool {
-	isLetter := len(words) == 1
-	isQualifiedN := words == "n" && words != name
-	switch {
-	case t.unit == "":
-		return true
-	case unit != "":
-		_, err := units.ToName(t.name, unit)
-		return err == nil
-	case anySpeed.MatchString(words):
-		return false
-	}
-
-	return !isLetter || isQualifiedN
 }
 
 // fromLog reads the conditions from the log. It returns the files that have a row with a value of each input; the
@@ -467,9 +386,9 @@ func (p *plan) readColumns(
 // nameTerms gives columns of numbers their names as conditions of the program and converts their values to the units of
 // these names. Columns of set values come first, since only one column can have a name.
 func (s *sheet) nameTerms() {
-	set, others := lists.Split(s.fields, func(column *field) bool { return column.hasWord(nominalWords) })
+	set, others := lists.Split(s.fields, func(column *field) bool { return column.hasWord(vocabulary.Nominal) })
 	for _, column := range append(set, others...) {
-		name := termOf(column.head, column.unit)
+		name := vocabulary.TermOf(column.head, column.unit)
 		isTaken := name != column.head && s.hasName(name)
 		if column.values == nil || name == "" || isTaken {
 			continue
@@ -513,7 +432,7 @@ func (p *plan) isIgnored(column *field) bool {
 		return true
 	}
 
-	return column.isNumbered() || column.hasWord(clockWords)
+	return column.isNumbered() || column.hasWord(vocabulary.Clocks)
 }
 
 // repeatedPercent is the least share of the rows of a log that must have a repeat, so that repeats are the pairs.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"doubletake/ingest/condition"
+	"doubletake/ingest/vocabulary"
 )
 
 // readPieces reads the pieces of a name without its ending, in these steps:
@@ -30,14 +31,14 @@ func readPieces(name string, cut condition.Cut, shortDate string) []piece {
 	pieces = joinWords(name, pieces)
 	for i, p := range pieces {
 		switch {
-		case p.unit == "K" && thousandsWords.MatchString(p.key): // not kelvin
+		case p.unit == "K" && vocabulary.InThousands.MatchString(p.key): // not kelvin
 			pieces[i].unit = "k"
 		case p.isDayOfMonth():
 			pieces[i].kind = dateKind
 			pieces[i].key = "day"
 			pieces[i].text = name[p.begin:p.textEnd]
 			pieces[i].textBegin = p.begin
-		case p.kind == wordKind && repeatWords.MatchString(p.text):
+		case p.kind == wordKind && vocabulary.Repeats.MatchString(p.text):
 			pieces[i].kind = numberKind
 			pieces[i].key = copyKey
 		}
@@ -55,7 +56,7 @@ func (p piece) isDayOfMonth() bool {
 
 	isOtherWord := slices.Contains([]string{"sep", "dec", "mar"}, strings.ToLower(p.key))
 
-	return monthWords.MatchString(p.key) && !isOtherWord
+	return vocabulary.Months.MatchString(p.key) && !isOtherWord
 }
 
 // joinUnits returns the tokens of a name with one token for each unit that a separator parts into two words: 5m_s,
@@ -122,7 +123,7 @@ func (p piece) joinNext(tokens tokenRun, k int) (joined piece, n int, ok bool) {
 	isLetter := len(next.text) == 1
 	isBeforeNumber := tokens.hasKind(k+1, numberKind)
 	switch {
-	case isUnitWord(next.text) && (!isBeforeNumber || !isKnown(next.text)):
+	case vocabulary.IsUnit(next.text) && (!isBeforeNumber || !vocabulary.IsKnown(next.text)):
 		p.unit = next.text
 		p.end = next.end
 		if next.text == "k" && isBeforeNumber && len(tokens[k+1].text) == 1 { // 4k5
@@ -134,21 +135,21 @@ func (p piece) joinNext(tokens tokenRun, k int) (joined piece, n int, ok bool) {
 		}
 
 		return p, 1, true
-	case countWords.MatchString(p.key) && isLetter && !isBeforeNumber: // run12a
+	case vocabulary.Counters.MatchString(p.key) && isLetter && !isBeforeNumber: // run12a
 		p.end = next.end
 		p.textEnd = next.textEnd
 
 		return p, 1, true
 	case isBeforeNumber && len(p.key) == 1 && isLetter && next.text != "x": // x10y20
 		return p, 0, true
-	case p.key == "" && !isLetter && isKnown(next.text) && !isBeforeNumber: // 1e5Re
+	case p.key == "" && !isLetter && vocabulary.IsKnown(next.text) && !isBeforeNumber: // 1e5Re
 		p.key = next.text
 		p.end = next.end
 
 		return p, 1, true
 	}
 
-	return p, 0, isKnown(p.key)
+	return p, 0, vocabulary.IsKnown(p.key)
 }
 
 // newTextPiece returns the part of a name from begin to end as a text.
@@ -220,7 +221,7 @@ var wholeWord = regexp.MustCompile(`^[\pL°%∞]+$`)
 // number in parentheses without a known word counts copies: 3000rpm (2).
 func (j *joiner) takeWordBefore(p piece) piece {
 	before := j.wordBefore()
-	isNamed := before != nil && isKnown(before.text)
+	isNamed := before != nil && vocabulary.IsKnown(before.text)
 	inParentheses := p.begin > 0 && j.name[p.begin-1] == '(' && strings.HasPrefix(j.name[p.end:], ")")
 	if inParentheses && !isNamed {
 		p.key = copyKey
@@ -231,7 +232,7 @@ func (j *joiner) takeWordBefore(p piece) piece {
 		return p
 	}
 
-	if countWords.MatchString(before.text) && p.isQuantity() { // Run_2000rpm
+	if vocabulary.Counters.MatchString(before.text) && p.isQuantity() { // Run_2000rpm
 		return p
 	}
 
@@ -240,7 +241,7 @@ func (j *joiner) takeWordBefore(p piece) piece {
 		return p
 	}
 
-	if ratioWord.MatchString(before.text) && between == "." { // J.5
+	if vocabulary.Ratio.MatchString(before.text) && between == "." { // J.5
 		p.text = "." + p.text
 		p.textBegin--
 	}
@@ -255,7 +256,7 @@ func (j *joiner) takeWordBefore(p piece) piece {
 // returnCount returns a number without the word before it if the word counts and the number does not: test 2000 rpm.
 // The word becomes a joined piece again.
 func (j *joiner) returnCount(p piece) piece {
-	if !countWords.MatchString(p.key) || !p.isQuantity() || p.begin == p.textBegin {
+	if !vocabulary.Counters.MatchString(p.key) || !p.isQuantity() || p.begin == p.textBegin {
 		return p
 	}
 
@@ -270,8 +271,8 @@ func (j *joiner) returnCount(p piece) piece {
 // isQuantity reports whether a number has a unit that names its quantity, so that it does not count anything. A single
 // letter may be a part of a count.
 func (p piece) isQuantity() bool {
-	unit, _ := unitBehind(p.unit)
-	return len(p.unit) > 1 && unit.condition != ""
+	unit, _ := vocabulary.UnitOf(p.unit)
+	return len(p.unit) > 1 && unit.Condition != ""
 }
 
 // isUnitOf reports whether part i is the unit of the number p before it. A k may be the first letter of the unit.
@@ -282,12 +283,12 @@ func (j *joiner) isUnitOf(p piece, i int) bool {
 
 	next := j.parts[i]
 	between := strings.Trim(j.name[p.end:next.begin], "_ ")
-	if next.kind != wordKind || !isUnitWord(p.unit+next.text) || between != "" {
+	if next.kind != wordKind || !vocabulary.IsUnit(p.unit+next.text) || between != "" {
 		return false
 	}
 
 	// Before a number, the word may be the word of that number.
-	isUnitInAnyCase := p.key == "" && multipliers[next.text] == 0
+	isUnitInAnyCase := p.key == "" && vocabulary.Multipliers[next.text] == 0
 
 	return isUnitInAnyCase || !j.isBareNumber(i+1)
 }
@@ -300,7 +301,7 @@ func (j *joiner) continuesWord(i int) bool {
 		return false
 	}
 
-	namesNextNumber := isKnown(p.text) && j.isBareNumber(i+1)
+	namesNextNumber := vocabulary.IsKnown(p.text) && j.isBareNumber(i+1)
 
 	return !namesNextNumber
 }
@@ -308,17 +309,17 @@ func (j *joiner) continuesWord(i int) bool {
 // condition returns the name of the condition of a number.
 func (p piece) condition() string {
 	word := strings.ToLower(p.key)
-	unit, _ := unitBehind(p.unit)
-	standard := standardNames[word]
+	unit, _ := vocabulary.UnitOf(p.unit)
+	standard := vocabulary.StandardNames[word]
 	switch {
 	case word == "":
-		return cmp.Or(unit.condition, unnamed)
-	case standard != "" && strings.HasSuffix(standard, unit.ending):
+		return cmp.Or(unit.Condition, unnamed)
+	case standard != "" && strings.HasSuffix(standard, unit.Ending):
 		return standard
-	case word == "n" && unit.ending == "rpm":
+	case word == "n" && unit.Ending == "rpm":
 		return "rpm"
-	case unit.ending != "" && !strings.HasSuffix(word, unit.ending):
-		return word + "_" + unit.ending
+	case unit.Ending != "" && !strings.HasSuffix(word, unit.Ending):
+		return word + "_" + unit.Ending
 	}
 
 	return word
@@ -336,9 +337,9 @@ func (p piece) isThing() bool {
 	switch {
 	case condition.Series.MatchString(p.key):
 		return true
-	case thingHead.MatchString(p.key) && len(p.text) < 3:
+	case vocabulary.Things.MatchString(p.key) && len(p.text) < 3:
 		return true
 	}
 
-	return typeWord.MatchString(p.key) && !isKnown(p.key) && len(p.text) > 2
+	return vocabulary.Type.MatchString(p.key) && !vocabulary.IsKnown(p.key) && len(p.text) > 2
 }

@@ -11,6 +11,7 @@ import (
 
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/condition"
+	"doubletake/ingest/vocabulary"
 	"doubletake/internal/lists"
 )
 
@@ -73,7 +74,7 @@ func commonKeys(count map[string]int, n int) []string {
 			continue
 		}
 
-		if countWords.MatchString(key) {
+		if vocabulary.Counters.MatchString(key) {
 			counting = append(counting, key)
 		} else {
 			common = append(common, key)
@@ -132,7 +133,7 @@ func (p piece) isUnnamed(name string) bool {
 		return false
 	}
 
-	return !isKnown(strings.TrimRight(name[p.begin:p.textBegin], " _-=."))
+	return !vocabulary.IsKnown(strings.TrimRight(name[p.begin:p.textBegin], " _-=."))
 }
 
 // addPieces adds a column for each key of the names.
@@ -156,7 +157,7 @@ func (s *sheet) addPiece(p piece, row int) {
 		column.setRole(runs, "it tells recordings of one name apart")
 	case p.kind == numberKind:
 		column.values[row] = p.value()
-		if _, multiplies := multipliers[p.unit]; !multiplies {
+		if _, multiplies := vocabulary.Multipliers[p.unit]; !multiplies {
 			column.unit = cmp.Or(column.unit, p.unit)
 		}
 	}
@@ -177,7 +178,7 @@ func (s *sheet) addPiece(p piece, row int) {
 // value returns the value of a number. Three decimals of a speed of a shaft are thousands: nobody sets 6.000 rpm.
 func (p piece) value() float64 {
 	value, _ := condition.ParseName(p.text)
-	if factor, multiplies := multipliers[p.unit]; multiplies {
+	if factor, multiplies := vocabulary.Multipliers[p.unit]; multiplies {
 		value *= factor
 	}
 

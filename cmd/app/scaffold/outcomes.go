@@ -7,14 +7,10 @@ import (
 	"strings"
 
 	"doubletake/ingest/condition"
+	"doubletake/ingest/vocabulary"
 	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 )
-
-// balanceNames are lift and drag by the usual names of their channels, without units.
-var balanceNames = map[string]string{
-	"lift": "lift", "fz": "lift", "l": "lift", "drag": "drag", "fx": "drag", "d": "drag",
-}
 
 // proposeOutcomes proposes outcomes of a balance: lift and drag, otherwise all channels but clocks and settings.
 func (p *plan) proposeOutcomes() {
@@ -49,7 +45,7 @@ func (p *plan) proposeOutcomes() {
 func (p *plan) liftAndDrag(letters bool) (columns []config.NamedString) {
 	for i, channel := range p.Channels {
 		base := strings.ToLower(channel[strings.LastIndexAny(channel, "/.")+1:])
-		name := balanceNames[strings.TrimSuffix(base, "_n")]
+		name := vocabulary.LiftAndDrag[strings.TrimSuffix(base, "_n")]
 		isLetter := len(base) < 2
 		if name == "" || isLetter && !letters {
 			continue
@@ -98,7 +94,7 @@ func (p *plan) settingChannels() (channels []int) {
 	for i, channel := range p.Channels {
 		column := &field{name: channel, head: channel, unit: p.units[i]}
 		isClock := i < len(p.isRising) && p.isRising[i]
-		isOutcome := column.hasWord(outcomeWords) && !column.hasWord(uncertaintyWords)
+		isOutcome := column.hasWord(vocabulary.Outcomes) && !column.hasWord(vocabulary.Uncertainties)
 		if !isOutcome && (isClock || column.isSetting()) {
 			channels = append(channels, i)
 		}
@@ -111,7 +107,7 @@ func (p *plan) settingChannels() (channels []int) {
 // or a position.
 func (f *field) isSetting() bool {
 	isPosition := f.isLength() && f.hasWord(axisWords)
-	if isPosition || f.hasWord(inputWords) || f.hasWord(clockWords) || f.hasWord(uncertaintyWords) {
+	if isPosition || f.hasWord(vocabulary.Inputs, vocabulary.Clocks, vocabulary.Uncertainties) {
 		return true
 	}
 
@@ -119,8 +115,8 @@ func (f *field) isSetting() bool {
 }
 
 var (
-	lengthEnd = lazy(`.*[_ (\[](mm|cm|m)[)\]]?`)
-	axisWords = lazy(`[xyz]`)
+	lengthEnd = vocabulary.Whole(`.*[_ (\[](mm|cm|m)[)\]]?`)
+	axisWords = vocabulary.Whole(`[xyz]`)
 )
 
 // isLength reports whether the unit of a channel, or the end of its name, is a length.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"doubletake/ingest/condition"
+	"doubletake/ingest/vocabulary"
 	"doubletake/internal/lists"
 )
 
@@ -37,7 +38,7 @@ func restorePoints(names []string) []string {
 		word := m[1]
 		whole := m[2]
 		decimals := m[3]
-		isRatio := ratioWord.MatchString(word) && len(whole) == 1
+		isRatio := vocabulary.Ratio.MatchString(word) && len(whole) == 1
 		if decimals != "" && (isRatio || hasDecimals[word]) {
 			return strings.Replace(text, whole+"_", whole+".", 1)
 		}
@@ -115,7 +116,7 @@ func (n *nameParts) isRareCondition(p piece) bool {
 // isMinorCondition reports whether at most half as many names have the condition of a number as have the most frequent
 // condition, and the number does not count runs.
 func (n *nameParts) isMinorCondition(p piece) bool {
-	return !countWords.MatchString(p.key) && 2*n.count[p.condition()] <= min(n.mostCount, len(n.files))
+	return !vocabulary.Counters.MatchString(p.key) && 2*n.count[p.condition()] <= min(n.mostCount, len(n.files))
 }
 
 // splitNameParts decides for each number with a word that many names lack whether it is a condition. It returns the
@@ -133,7 +134,7 @@ func splitNameParts(files []string, pieces [][]piece) (split [][]piece, count ma
 		numbers := map[string]int{} // of the name, by condition
 		for _, p := range pieces[i] {
 			isRare := names.isRareCondition(p)
-			isUnclear := isRare && (!isKnown(p.key) || names.isMinorCondition(p))
+			isUnclear := isRare && (!vocabulary.IsKnown(p.key) || names.isMinorCondition(p))
 			switch {
 			case p.kind != numberKind:
 			case areConditions && isRare && p.isSpare():
@@ -217,7 +218,7 @@ func (p piece) isSpare() bool {
 	switch {
 	case len(p.key) == 1:
 		return true
-	case p.key == "" || isKnown(p.key) || thingHead.MatchString(p.key):
+	case p.key == "" || vocabulary.IsKnown(p.key) || vocabulary.Things.MatchString(p.key):
 		return false
 	}
 
@@ -249,7 +250,7 @@ func markCopies(names []string, pieces [][]piece) {
 func (p piece) countsCopies(name string, isName map[string]bool) bool {
 	prefix := name[:p.textBegin]
 	original := strings.TrimRight(prefix, " _-.(#")
-	if original == "" || !isName[original] || len(p.text) != 1 || isKnown(p.key) {
+	if original == "" || !isName[original] || len(p.text) != 1 || vocabulary.IsKnown(p.key) {
 		return false
 	}
 

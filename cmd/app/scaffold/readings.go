@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"doubletake/ingest/condition"
+	"doubletake/ingest/vocabulary"
 )
 
 // Numbers in names can mean several things: 0305 is a number or the third of May, 05 is five or a half, 4_500 is one
@@ -66,7 +67,7 @@ func (s *sheet) readForms() {
 			column.noteReading(first, "%s", days)
 			column.name = "day"
 			column.values = nil
-		case days != "" && column.values != nil && standardNames[column.head] == "":
+		case days != "" && column.values != nil && vocabulary.StandardNames[column.head] == "":
 			column.noteReading(first, "%v, not as %s", column.values[0], days)
 		case padded >= 0 && column.mayLackPoint():
 			whole := column.values[padded]
@@ -89,13 +90,13 @@ func (f *field) isDate() bool {
 		return true
 	}
 
-	return len(f.texts[0]) == len("060102") && !isKnown(f.head)
+	return len(f.texts[0]) == len("060102") && !vocabulary.IsKnown(f.head)
 }
 
 // mayLackPoint reports whether numbers with leading zeros are decimals without a point: 05 of Mach 0.5. If a number is
 // 0, they are not, since nobody sets Mach 0; but people set the advance ratio j to 0.
 func (f *field) mayLackPoint() bool {
-	return decimalWords.MatchString(f.head) && (f.head == "j" || !slices.Contains(f.values, 0))
+	return vocabulary.Decimals.MatchString(f.head) && (f.head == "j" || !slices.Contains(f.values, 0))
 }
 
 // possibleDays returns the days that the first of the texts may mean, joined by "or", if all texts are dates of one
@@ -200,7 +201,7 @@ func (f *field) mayBeDecimal(padded int) bool {
 		return true
 	}
 
-	return decimalWords.MatchString(f.head) && slices.Min(f.stated()) >= 2 // Mach 5 may be 0.5
+	return vocabulary.Decimals.MatchString(f.head) && slices.Min(f.stated()) >= 2 // Mach 5 may be 0.5
 }
 
 // hasDecimalMark reports whether the mark of a number can only be of decimals.
@@ -227,14 +228,14 @@ func differOnlyInNumbers(texts []string) bool {
 // isWhole reports whether numbers with leading zeros are whole: they have a unit, or a word of numbers that are whole,
 // or they count from 0 or 1.
 func (f *field) isWhole() bool {
-	if standardNames[f.head] != "" || f.unit != "" {
+	if vocabulary.StandardNames[f.head] != "" || f.unit != "" {
 		return true
 	}
 
 	first, _, isConsecutive := f.consecutive()
 	counts := isConsecutive && first < 2
 
-	return counts || thousandsWords.MatchString(f.head) || condition.Angle.MatchString(f.head)
+	return counts || vocabulary.InThousands.MatchString(f.head) || condition.Angle.MatchString(f.head)
 }
 
 // notePieceReading keeps how number k of a name is read if it may be two numbers, or one with the piece before it.

@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/format"
+	"doubletake/ingest/vocabulary"
 	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 )
@@ -155,9 +155,6 @@ func (p *plan) chooseChannels(files []string, info ingest.Info) {
 	}
 }
 
-// soundWords are words of outcomes that may name microphones.
-var soundWords = lazy(`o?a?spl|level|noise|rms`)
-
 // areLoads reports whether half of the used channels are called as loads or coefficients, such as Fy or Cp, rather than
 // as microphones.
 func areLoads(channels []ingest.Channel, used []int) bool {
@@ -165,7 +162,7 @@ func areLoads(channels []ingest.Channel, used []int) bool {
 	for _, k := range used {
 		base := channels[k].Name[strings.LastIndexAny(channels[k].Name, "/.")+1:]
 		column := &field{name: base, head: base}
-		if column.hasWord(outcomeWords) && !column.hasWord(soundWords) {
+		if column.hasWord(vocabulary.Outcomes) && !column.hasWord(vocabulary.Sound) {
 			loads++
 		}
 	}
@@ -198,13 +195,11 @@ func isSparse(channel ingest.Channel) bool {
 	return slices.ContainsFunc(channel.Attributes, func(a ingest.Attribute) bool { return a.Name == ingest.RowsAttribute })
 }
 
-// tachometerName matches names of channels of a tachometer.
-var tachometerName = regexp.MustCompile(`(?i)tacho|keyphas`)
-
 // takeTachometer returns the used channels that are not of a tachometer, and keeps the name of the first that is. It
 // returns all used channels if all are of a tachometer.
 func (p *plan) takeTachometer(channels []ingest.Channel, used []int) []int {
-	tachometers, others := lists.Split(used, func(k int) bool { return tachometerName.MatchString(channels[k].Name) })
+	isTachometer := func(k int) bool { return vocabulary.Tachometer.MatchString(channels[k].Name) }
+	tachometers, others := lists.Split(used, isTachometer)
 	if len(tachometers) == 0 || len(others) == 0 {
 		return used
 	}
@@ -279,7 +274,7 @@ func (p *plan) findSweep(rd ingest.Reader, info ingest.Info) {
 	for k, channel := range info.Channels {
 		base := channel.Name[strings.LastIndexAny(channel.Name, "/.")+1:]
 		column := &field{name: base, head: base}
-		if channel.IsTime() || !column.hasWord(inputWords) {
+		if channel.IsTime() || !column.hasWord(vocabulary.Inputs) {
 			continue
 		}
 
@@ -415,7 +410,7 @@ func (p *plan) takePerChannel(info ingest.Info) {
 			continue
 		}
 
-		name := standardName(channel.Name[strings.LastIndexAny(channel.Name, "/.")+1:])
+		name := vocabulary.ConditionIn(channel.Name[strings.LastIndexAny(channel.Name, "/.")+1:])
 		switch {
 		case name != "" && !p.sheet.hasCondition(name):
 			p.InFile = append(p.InFile, config.NamedString{Name: name, Value: channel.Name})
@@ -431,17 +426,4 @@ func (p *plan) takePerChannel(info ingest.Info) {
 	if len(p.InFile) > 0 {
 		p.dropFileList()
 	}
-}
-
-// standardName returns the program's name of a condition for the last word of a text that has one, or "". Single
-// letters have too many meanings.
-func standardName(text string) string {
-	name := ""
-	for _, word := range anyWord.FindAllString(text, -1) {
-		if standard := standardNames[strings.ToLower(word)]; standard != "" && len(word) > 1 {
-			name = standard
-		}
-	}
-
-	return name
 }

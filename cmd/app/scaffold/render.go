@@ -8,6 +8,7 @@ import (
 	"sync"
 	"text/template"
 
+	"doubletake/ingest/vocabulary"
 	"doubletake/pipeline/config"
 )
 
@@ -57,7 +58,7 @@ func quoted(texts []string) string {
 }
 
 // identifier matches names that YAML reads as they are.
-var identifier = lazy(`[A-Za-z_][A-Za-z0-9_]*`)
+var identifier = vocabulary.Whole(`[A-Za-z_][A-Za-z0-9_]*`)
 
 // plain returns a name, in quotes if YAML would read it as something else.
 func plain(name string) string {

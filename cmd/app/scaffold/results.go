@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"doubletake/ingest/condition"
 	"doubletake/ingest/format/text"
 	"doubletake/ingest/units"
+	"doubletake/ingest/vocabulary"
 	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 )
@@ -155,9 +155,6 @@ func (s *sheet) isTable(groups [][]int, files int) bool {
 	return isSet && sizes[len(sizes)/2] <= mostRepeats
 }
 
-// placeHead matches headers of places.
-var placeHead = lazy(`[xyzr](/[cdb]|_[cdb])?|pos(ition)?|station|tap|port|chord|span|azimuth`)
-
 // takePlaces makes inputs of all columns of places if one is an input, and reports whether there is one. Otherwise taps
 // at one x on the two sides of a wing would be repeats.
 func (s *sheet) takePlaces() bool {
@@ -187,7 +184,7 @@ func (s *sheet) sweptInputs() []*field {
 
 	var swept []*field
 	for _, column := range s.withRole(input) {
-		if column.fromName || column.values == nil || !column.hasWord(inputWords) {
+		if column.fromName || column.values == nil || !column.hasWord(vocabulary.Inputs) {
 			continue
 		}
 
@@ -224,7 +221,7 @@ func (s *sheet) isPlace(column *field) bool {
 		}
 	}
 
-	return column.hasWord(placeHead) || !isEven(column.values[:first])
+	return column.hasWord(vocabulary.Place) || !isEven(column.values[:first])
 }
 
 // isEven reports whether values rise in equal steps, to a thousandth of a step.
@@ -245,7 +242,7 @@ func isEven(values []float64) bool {
 
 // hasMeasured reports whether a column is of things, or called as an outcome.
 func (s *sheet) hasMeasured() bool {
-	return slices.ContainsFunc(s.fields, func(f *field) bool { return f.role == thing || f.hasWord(outcomeWords) })
+	return slices.ContainsFunc(s.fields, func(f *field) bool { return f.role == thing || f.hasWord(vocabulary.Outcomes) })
 }
 
 // noteRepeats notes that too few rows repeat the columns, and why.
@@ -284,7 +281,7 @@ func (s *sheet) addNameFields(names *sheet, fileOf []int) {
 		case part.values == nil:
 		case isOfLog && column.hasNoWord():
 			column.setRole(runs, "a number without a word, besides a log")
-		case part.role != input && !part.hasWord(dayWords): // on texts and days the sheet decides
+		case part.role != input && !part.hasWord(vocabulary.Days): // on texts and days the sheet decides
 			column.setRole(part.role, part.why)
 		}
 
@@ -449,7 +446,7 @@ func (s *sheet) readNumbers() {
 	var options []condition.ColumnOptions
 	for _, column := range s.fields {
 		_, unit := text.SplitUnit(column.head)
-		usual, _ := units.OfName(cmp.Or(termOf(column.name, unit), column.name))
+		usual, _ := units.OfName(cmp.Or(vocabulary.TermOf(column.name, unit), column.name))
 		options = append(options, condition.ColumnOptions{Usual: usual.Text})
 	}
 
@@ -466,15 +463,9 @@ func (s *sheet) readNumbers() {
 // isCalledText reports whether a column is called as things, days, times, remarks or numbers of runs, which may be
 // texts.
 func (f *field) isCalledText() bool {
-	if f.isNumbered() {
-		return true
-	}
-
-	return f.hasWord(thingHead) || f.hasWord(dayWords) || f.hasWord(clockWords) || f.hasWord(remarkWords)
+	return f.isNumbered() ||
+		f.hasWord(vocabulary.Things, vocabulary.Days, vocabulary.Clocks, vocabulary.Remarks)
 }
-
-// pairHead matches the header of one of several measured values of an outcome: CT_1, SPL run2.
-var pairHead = regexp.MustCompile(`(?i)^(.+?)(?:[ _]|[ _-]+(?:run|rep|repeat|take|trial|lauf|day|tag)[ _-]?)([0-9]+)$`)
 
 // pairMember is one of the columns of a pair: CT_1 is number "1" of outcome "CT". The zero is not a member.
 type pairMember struct{ outcome, number string }
@@ -489,7 +480,7 @@ func (s *sheet) findPairs() *config.Table {
 	members := make([]pairMember, len(s.fields)) // of each column
 	columns := map[pairMember]*field{}
 	for i, column := range s.fields {
-		m := pairHead.FindStringSubmatch(column.name)
+		m := vocabulary.PairMember.FindStringSubmatch(column.name)
 		if m != nil && column.values != nil && column.role == open {
 			members[i] = pairMember{m[1], m[2]}
 			columns[members[i]] = column
@@ -504,7 +495,7 @@ func (s *sheet) findPairs() *config.Table {
 		second := columns[pairMember{name, "2"}]
 		hasPair := first != nil && second != nil
 		isMicrophones := isRepeated && columns[pairMember{name, "4"}] != nil // not repeats: rows have these
-		isMean := column.hasWord(measuredWords) && columns[pairMember{bareHead(column.name), "1"}] != nil
+		isMean := column.hasWord(vocabulary.Measured) && columns[pairMember{vocabulary.BareHead(column.name), "1"}] != nil
 		switch {
 		case column.role == open && isMean: // mean CT beside CT_1
 			column.setRole(leftOut, "a value of an outcome, by its name")
@@ -530,7 +521,7 @@ func (s *sheet) findPairs() *config.Table {
 
 	s.decideLog()
 	isRun := func(column *field) bool {
-		return column.values == nil && (column.role == runs || column.hasWord(runNameWords))
+		return column.values == nil && (column.role == runs || column.hasWord(vocabulary.RunNames))
 	}
 	if i := slices.IndexFunc(s.fields, isRun); i >= 0 {
 		s.fields[i].setRole(runs, "")
@@ -549,7 +540,7 @@ func (s *sheet) findPairs() *config.Table {
 func (s *sheet) repeatsCalledSettings() bool {
 	var called []*field
 	for _, column := range s.fields {
-		if column.values != nil && column.hasWord(inputWords) {
+		if column.values != nil && column.hasWord(vocabulary.Inputs) {
 			called = append(called, column)
 		}
 	}

@@ -3,20 +3,14 @@ package scaffold
 import (
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"doubletake/ingest/campaign"
+	"doubletake/ingest/vocabulary"
 	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 )
-
-// setupName matches names of a matrix and of a table of microphones, without their endings.
-var setupName = regexp.MustCompile(`(?i)matri[xz]|^(mic|mik)[^0-9]*$`)
-
-// loadNames are the outcomes that are proposed for the rows of a matrix, by the names of the rows.
-var loadNames = map[string]string{"fx": "fx_n", "fz": "fz_n", "my": "my_nm"}
 
 // findRig finds the files about the set-up: the table of microphones, the recordings of a calibrator that it names, and
 // the matrix of a balance. It keeps all other files as measured.
@@ -93,7 +87,7 @@ func isMatrix(cells *campaign.Cells) bool {
 // readSetup reads a table that has the name of a matrix or of a table of microphones. It returns nil for other files,
 // and for files that are not tables.
 func (p *plan) readSetup(file string) *campaign.Cells {
-	if !setupName.MatchString(strings.TrimSuffix(path.Base(file), path.Ext(file))) {
+	if !vocabulary.SetUp.MatchString(strings.TrimSuffix(path.Base(file), path.Ext(file))) {
 		return nil
 	}
 
@@ -141,7 +135,7 @@ func (p *plan) proposeLoads() bool {
 	}
 
 	for _, component := range p.components {
-		if load := loadNames[strings.ToLower(component)]; load != "" {
+		if load := vocabulary.Loads[strings.ToLower(component)]; load != "" {
 			p.Columns = append(p.Columns, config.NamedString{Name: load, Value: component})
 			p.Voltages = p.Channels
 		}

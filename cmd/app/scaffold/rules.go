@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"doubletake/ingest/vocabulary"
 )
 
 // Bounds of numbers that look measured rather than set.
@@ -208,12 +210,12 @@ func (c candidate) isEmpty() bool { return c.count == 0 }
 func (c candidate) isClock() bool { return c.name == c.sheet.clock && !c.isRepeated() }
 
 // isRemark reports whether the header is a word of remarks.
-func (c candidate) isRemark() bool { return c.hasWord(remarkWords) }
+func (c candidate) isRemark() bool { return c.hasWord(vocabulary.Remarks) }
 
 // isDay reports whether the header names a day, or all texts are weekdays, or all are dates.
 func (c candidate) isDay() bool {
-	areDates := c.values == nil && c.allMatch(dateText)
-	return areDates || c.hasWord(dayWords) || c.allMatch(weekdayText)
+	areDates := c.values == nil && c.allMatch(vocabulary.Date)
+	return areDates || c.hasWord(vocabulary.Days) || c.allMatch(vocabulary.Weekday)
 }
 
 // mostMountings is the greatest number of mountings of a campaign.
@@ -239,7 +241,7 @@ func (f *field) countsMountings() bool {
 func (c candidate) isDayOfOneRow() bool { return c.isDay() && (!c.isRepeated() || c.count < 2) }
 
 // allMatch reports whether the pattern matches all texts that are not empty.
-func (c candidate) allMatch(p pattern) bool {
+func (c candidate) allMatch(p vocabulary.Pattern) bool {
 	return !slices.ContainsFunc(c.texts, func(text string) bool { return text != "" && !p.MatchString(text) })
 }
 
@@ -256,16 +258,16 @@ func (c candidate) isConstant() bool { return c.count < 2 && c.sheet.rows > 1 }
 func (c candidate) isIndex() bool { return c.sheet.isIndex(c.field) }
 
 // isTime reports whether the header is a word of times.
-func (c candidate) isTime() bool { return c.hasWord(clockWords) }
+func (c candidate) isTime() bool { return c.hasWord(vocabulary.Clocks) }
 
 // isUncertainty reports whether the header is of an uncertainty, alone or of another column.
 func (c candidate) isUncertainty() bool {
-	return c.hasWord(uncertaintyWords) || c.sheet.isSpreadOfOther(c.field)
+	return c.hasWord(vocabulary.Uncertainties) || c.sheet.isSpreadOfOther(c.field)
 }
 
 // isSerial reports whether the header is of serial numbers and the values are counts other than the number of the row.
 func (c candidate) isSerial() bool {
-	return serialHead.MatchString(c.head) && !c.sheet.numbersRows(c.field) && c.areCounts()
+	return vocabulary.SerialNumber.MatchString(c.head) && !c.sheet.numbersRows(c.field) && c.areCounts()
 }
 
 // isRepeatedSerial reports whether the column has serial numbers, each in two rows on average.
@@ -278,7 +280,7 @@ func (c candidate) isRunNumber() bool {
 		return false
 	}
 
-	isPart := c.values == nil && c.hasWord(partWords) && c.isRepeated()
+	isPart := c.values == nil && c.hasWord(vocabulary.Parts) && c.isRepeated()
 	countsNothing := c.sheet.pieces != nil && !c.areCounts()
 
 	return !isPart && !countsNothing
@@ -289,7 +291,7 @@ func (c candidate) isCounter() bool { return c.sheet.pieces != nil && c.sheet.is
 
 // isRowNumber reports whether a column of a table numbers its rows and is not called as a setting.
 func (c candidate) isRowNumber() bool {
-	return c.sheet.pieces == nil && c.sheet.numbersRows(c.field) && !c.hasWord(inputWords)
+	return c.sheet.pieces == nil && c.sheet.numbersRows(c.field) && !c.hasWord(vocabulary.Inputs)
 }
 
 // isThingNumber reports whether the numbers are names of things, each in two rows on average.
@@ -350,17 +352,17 @@ func (c candidate) isClose() bool {
 		return false
 	}
 
-	if c.count < fewNarrow || !isNarrow(c.stated(), mostNarrow) || c.hasWord(outcomeWords) {
+	if c.count < fewNarrow || !isNarrow(c.stated(), mostNarrow) || c.hasWord(vocabulary.Outcomes) {
 		return false
 	}
 
-	return c.sheet.fileOf == nil || c.hasWord(inputWords) || c.repeatsValues()
+	return c.sheet.fileOf == nil || c.hasWord(vocabulary.Inputs) || c.repeatsValues()
 }
 
 // followsDay reports whether all rows of a day have the same value.
 func (c candidate) followsDay() bool {
 	days := c.sheet.withRole(day)
-	if len(days) == 0 || c.hasWord(inputWords) {
+	if len(days) == 0 || c.hasWord(vocabulary.Inputs) {
 		return false
 	}
 
@@ -399,18 +401,18 @@ func (c candidate) isRepeatedSetting() bool { return c.groups.keepsRepeats && c.
 
 // isNamedSetting reports whether the column is called as a setting and its values repeat or scatter about set points.
 func (c candidate) isNamedSetting() bool {
-	return c.hasWord(inputWords) && (c.repeatsValues() || c.points != nil)
+	return c.hasWord(vocabulary.Inputs) && (c.repeatsValues() || c.points != nil)
 }
 
 // isCalledSetting reports whether the header is a word of settings.
-func (c candidate) isCalledSetting() bool { return c.hasWord(inputWords) }
+func (c candidate) isCalledSetting() bool { return c.hasWord(vocabulary.Inputs) }
 
 // isFromName reports whether the names of the files state the column.
 func (c candidate) isFromName() bool { return c.fromName }
 
 // isFactor reports whether a column with a unit was combined with all settings, as in a design of experiments.
 func (c candidate) isFactor() bool {
-	hasUnit := c.unit+unitEnd.FindString(c.name) != ""
+	hasUnit := c.unit+vocabulary.UnitEnd(c.name) != ""
 	if !hasUnit || !c.repeatsValues() {
 		return false
 	}

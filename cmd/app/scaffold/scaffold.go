@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 
+	"doubletake/ingest/vocabulary"
 	"doubletake/pipeline/config"
 )
 
@@ -55,7 +56,7 @@ func Look(dir string) (*Result, error) {
 	files := p.splitLog(p.measured)
 	files = p.splitSetup(files)
 	files = p.keepOneKind(files)
-	files = p.leaveCopies(files, copyName)
+	files = p.leaveCopies(files, vocabulary.Copies)
 	if files == nil {
 		p.result.YAML = render(&plan{
 			Name: p.Name, Ingest: config.Ingest{Files: []string{"data/*.wav"}}, Spectra: true, Todo: true,

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"doubletake/ingest/condition"
+	"doubletake/ingest/vocabulary"
 	"doubletake/internal/lists"
 )
 
@@ -178,7 +179,7 @@ func (s *sheet) isCounter(column *field) bool {
 
 // differsWithinDays reports whether a column that is not called as a setting has another value in each row of a day.
 func (s *sheet) differsWithinDays(column *field) bool {
-	return !column.hasWord(inputWords) && countRepeated(s.groupRows(append(s.withRole(day), column)...)) == 0
+	return !column.hasWord(vocabulary.Inputs) && countRepeated(s.groupRows(append(s.withRole(day), column)...)) == 0
 }
 
 // isLastNumber reports whether a column is the last of several columns of numbers, and has no word.
@@ -220,7 +221,7 @@ func (s *sheet) crosses(column *field, others []*field) bool {
 
 // isSpreadOfOther reports whether a column has the name of another with the sign of an uncertainty: u_CL, dCD, CL ±.
 func (s *sheet) isSpreadOfOther(column *field) bool {
-	m := spreadOf.FindStringSubmatch(column.name)
+	m := vocabulary.Spread.FindStringSubmatch(column.name)
 	return m != nil && s.hasName(m[1]+m[2]+m[3])
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"doubletake/ingest"
 	"doubletake/ingest/format/text"
+	"doubletake/ingest/vocabulary"
 )
 
 // ofHeaders is the reason for a column of numbers from the headers of text files.
@@ -70,7 +71,7 @@ func newStatementColumn(infos []ingest.Info, attribute string) *field {
 	}
 
 	column.setStated(stated)
-	isSetting := column.isCondition || column.hasWord(inputWords) || column.repeatsValues()
+	isSetting := column.isCondition || column.hasWord(vocabulary.Inputs) || column.repeatsValues()
 	if !isSetting || column.countDistinct() < 2 {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"doubletake/ingest/condition"
+	"doubletake/ingest/vocabulary"
 )
 
 // piece is one place of a name: a number with the word before it and the unit behind it, a text, a date or a time of
@@ -221,16 +222,16 @@ type surroundings struct {
 // wingA.
 func camelBreak(word string, around surroundings) int {
 	first := firstHump.FindStringSubmatch(word)
-	if first == nil || isUnitWord(word) || isKnown(word) {
+	if first == nil || vocabulary.IsUnit(word) || vocabulary.IsKnown(word) {
 		return 0
 	}
 
-	if around.behindNumber && isUnitWord(first[1]) {
+	if around.behindNumber && vocabulary.IsUnit(first[1]) {
 		return len(first[1])
 	}
 
 	last := lastHump.FindStringSubmatch(word)
-	if !around.beforeNumber || last == nil || !isKnown(last[2]) || thingHead.MatchString(last[2]) {
+	if !around.beforeNumber || last == nil || !vocabulary.IsKnown(last[2]) || vocabulary.Things.MatchString(last[2]) {
 		return 0
 	}
 

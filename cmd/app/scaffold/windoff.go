@@ -6,26 +6,7 @@ import (
 	"strings"
 
 	"doubletake/ingest/campaign"
-)
-
-// Recordings without wind have names such as tare1_m2_u20.txt, Nullmessung_vor_u20.csv and wind-off.dat. They are of
-// all runs, or each is of the runs that have the conditions in its name. Recordings of a background are found in the
-// same way, by words such as background and quiet.
-
-// windOffWords matches the words of recordings without wind of a balance.
-const windOffWords = `(?:tare?s?|tara|zero|null(?:messung|punkt|wert)?|wind[-_ ]?(?:off|aus)|` +
-	`(?:ohne|no|sans|senza|sin|zonder)[-_ ]?(?:wind|vento|viento|vent))`
-
-var (
-	// windOffName matches names of recordings without wind of a balance.
-	windOffName = regexp.MustCompile(`(?i)(^|[^\pL])` + windOffWords + `([^\pL]|$)`)
-	// backgroundName matches names of recordings of a background.
-	backgroundName = regexp.MustCompile(`(?i)(^|[^\pL])(background|hintergrund(ger[äa]e?usch)?|ambient|noise[-_ ]?floor|` +
-		`quiet|leerkanal|empty[-_ ]?tunnel|bruit[-_ ]?de[-_ ]?fond|rumore[-_ ]?di[-_ ]?fondo|ruido[-_ ]?de[-_ ]?fondo)` +
-		`([^\pL]|$)`)
-	// beforeWords and afterWords tell recordings before runs from recordings after them.
-	beforeWords = lazy(`before|pre|start|begin|first|vor(her)?|anfang|beginn|avant|prima|antes|1|a`)
-	afterWords  = lazy(`after|post|end|last|nach(her)?|ende|apr[èe]s|dopo|despu[ée]s|2|b`)
+	"doubletake/ingest/vocabulary"
 )
 
 // splitByName returns the files whose base names match a pattern, and the other files. It returns no match if no other
@@ -53,8 +34,8 @@ func (p *plan) splitSetup(files []string) []string {
 		return files
 	}
 
-	p.windOff, files = splitByName(files, windOffName)
-	p.backgrounds, files = splitByName(files, backgroundName)
+	p.windOff, files = splitByName(files, vocabulary.WindOff)
+	p.backgrounds, files = splitByName(files, vocabulary.Background)
 
 	return files
 }
@@ -117,7 +98,7 @@ func someFiles(files []string) string {
 // takeWindOff proposes the tare of a balance, and reports whether the names show which recordings without wind belong
 // to which runs.
 func (p *plan) takeWindOff() bool {
-	before, after := splitBeforeAfter(p.windOff)
+	before, after := vocabulary.SplitBeforeAfter(p.windOff)
 	file, isClear := p.tarePattern(before)
 	fileAfter := ""
 	if isClear && len(after) > 0 {
@@ -135,43 +116,6 @@ func (p *plan) takeWindOff() bool {
 		countAre(len(p.windOff), "recording"))
 
 	return true
-}
-
-// splitBeforeAfter returns the recordings without wind before and after the runs. If the names do not tell them apart,
-// all are before.
-func splitBeforeAfter(files []string) (before, after []string) {
-	for _, file := range files {
-		switch place := placeOf(file); {
-		case afterWords.MatchString(place):
-			after = append(after, file)
-		case beforeWords.MatchString(place):
-			before = append(before, file)
-		default:
-			return files, nil
-		}
-	}
-
-	if len(before) == 0 {
-		return files, nil
-	}
-
-	return before, after
-}
-
-// afterWindOff matches the number or the word behind a word of recordings without wind: tare1, zero_after. There must
-// be a sign before a word, because the end of nullmessung is not a word behind null.
-var afterWindOff = regexp.MustCompile(`(?i)(?:^|[^\pL])` + windOffWords + `(?:[-_ ]?(\d+)|[-_ ](\pL+))`)
-
-// placeOf returns the word in a name that may tell whether a recording was made before or after the runs.
-func placeOf(file string) string {
-	m := afterWindOff.FindStringSubmatch(path.Base(file))
-	if m == nil {
-		return ""
-	}
-
-	number, word := m[1], m[2]
-
-	return number + word
 }
 
 // tarePattern returns the name of a recording without wind, or the pattern that gives each run its own. It returns

@@ -1,0 +1,61 @@
+package vocabulary_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"doubletake/ingest/vocabulary"
+)
+
+func ExampleTermOf() {
+	fmt.Println(vocabulary.TermOf("Drehzahl soll", "1/min"))
+	fmt.Println(vocabulary.TermOf("Angle of attack", ""))
+	fmt.Println(vocabulary.TermOf("speed", "m/s"), vocabulary.TermOf("speed", "1/min"))
+	// Output:
+	// rpm
+	// alpha_deg
+	// u_inf_m_s rpm
+}
+
+// Without a unit, a letter or a speed of any kind may mean several conditions.
+func TestTermOfDoubtfulHeaders(t *testing.T) {
+	assert.Equal(t, "", vocabulary.TermOf("n", ""))
+	assert.Equal(t, "rpm", vocabulary.TermOf("n_soll", ""))
+	assert.Equal(t, "", vocabulary.TermOf("speed", ""))
+	assert.Equal(t, "", vocabulary.TermOf("alpha", "m/s"), "the unit contradicts the word")
+}
+
+// A single letter counts only as the whole name: the u of u_CL is not a speed.
+func TestHasWord(t *testing.T) {
+	assert.True(t, vocabulary.HasWord(vocabulary.Inputs, "u", "u"))
+	assert.False(t, vocabulary.HasWord(vocabulary.Inputs, "u_CL", "u_CL"))
+	assert.True(t, vocabulary.HasWord(vocabulary.Inputs, "pitch_deg", "Pitch"))
+	assert.True(t, vocabulary.HasWord(vocabulary.Outcomes, "lift_n", "lift (N)"))
+}
+
+// The words are those of people's files: an ending that is a unit, a letter whose case counts, and no unit.
+func TestUnitOf(t *testing.T) {
+	for word, want := range map[string]string{
+		"rpm": "rpm", "RPM": "rpm", "deg": "alpha_deg", "K": "temperature_k", "S": "cells", "s": "seconds",
+	} {
+		meaning, isUnit := vocabulary.UnitOf(word)
+		assert.True(t, isUnit, word)
+		assert.Equal(t, want, meaning.Condition, word)
+	}
+
+	assert.False(t, vocabulary.IsUnit("wing"))
+}
+
+// Recordings without wind are of before the runs unless every name tells.
+func TestSplitBeforeAfter(t *testing.T) {
+	earlier, later := vocabulary.SplitBeforeAfter([]string{"tare1_u20.txt", "tare2_u20.txt"})
+	assert.Equal(t, []string{"tare1_u20.txt"}, earlier)
+	assert.Equal(t, []string{"tare2_u20.txt"}, later)
+
+	files := []string{"Nullmessung_vor.txt", "Nullmessung_u20.txt"}
+	earlier, later = vocabulary.SplitBeforeAfter(files)
+	assert.Equal(t, files, earlier)
+	assert.Empty(t, later)
+}
