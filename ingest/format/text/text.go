@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -106,6 +107,14 @@ func open(src ingest.Source, o ingest.Options, log *Log) (*Reader, error) {
 		return nil, err
 	}
 
+	var labelWarnings []ingest.Warning
+	if log == nil {
+		src, o, labelWarnings, err = openLabelled(src, o)
+		if err != nil {
+			return nil, err
+		}
+	}
+
 	t := &Reader{
 		path: src.Path, src: src, timeChannel: -1, stride: firstMarks, lines: lines.New(src, maxLine, lines.RefuseLong),
 	}
@@ -132,7 +141,7 @@ func open(src ingest.Source, o ingest.Options, log *Log) (*Reader, error) {
 
 	t.info = ingest.Info{
 		Path: src.Path, Format: "text", Encoding: lay.encoding(), Attributes: lay.attributes,
-		Warnings: append(lay.warnings, t.info.Warnings...),
+		Warnings: slices.Concat(labelWarnings, lay.warnings, t.info.Warnings),
 	}
 
 	rate, err := o.Rate(src.Path, "header", lay.rateHz, rateTolerance)
