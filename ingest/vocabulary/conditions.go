@@ -48,9 +48,10 @@ var terms = []Term{
 		`speed rpm|revoluciones|toerental`)},
 	{"u_inf_m_s", "m/s", Whole(`u|v|u_inf|uinf|u∞|((air|wind|tunnel) ?)?speed|velocity|wind|(wind)?snelheid|` +
 		`(wind|anström)?geschwindigkeit|anströmung|(vitesse|velocidad|velocit[àa])( (du|de|del|dell') ?\pL+)?`)},
-	{"alpha_deg", "deg", Whole(`a|α|alpha|aoa|angle of attack|incidence|anstellwinkel|incidenza|incidencia|` +
-		`angle d['’](attaque|incidence)|angolo (di |d['’])attacco|[áa]ngulo de ataque|invalshoek`)},
-	{"theta_deg", "deg", Whole(`θ|theta|angle|winkel|mic angle|microphone angle|mikrofonwinkel|angolo|[áa]ngulo`)},
+	{"alpha_deg", "deg", Whole(`a|α|alpha|alfa|aoa|angle of attack|incidence|anstellwinkel|incidenza|incidencia|` +
+		`angle d['’](attaque|incidence)|angolo (di |d['’])attacco|[áa]ngulo de ataque|invalshoek|` +
+		`angle|winkel|angolo|[áa]ngulo|hoek`)}, // as in names of files
+	{"theta_deg", "deg", Whole(`θ|theta|polar angle|polarwinkel|mic angle|microphone angle|mikrofonwinkel`)},
 	{"blades", "", Whole(`blades|blade count|number of blades|no\.? of blades|blätter|blattzahl|schaufeln|` +
 		`schaufelzahl|flügel|flügelzahl|(nombre de |n[úu]mero de |numero di )?pal(e|es|as)`)},
 }

@@ -59,3 +59,24 @@ func TestSplitBeforeAfter(t *testing.T) {
 	assert.Equal(t, files, earlier)
 	assert.Empty(t, later)
 }
+
+// A word means the same condition as the header of a column and in the name of a file. Expected: an angle without a
+// further word is the angle of attack, and a word that a column knows has its name of files.
+func TestWordsOfColumnsAndNames(t *testing.T) {
+	for word, want := range map[string]string{
+		"Winkel": "alpha_deg", "winkel": "alpha_deg", "Angle": "alpha_deg", "angolo": "alpha_deg", "Ángulo": "alpha_deg",
+		"alfa": "alpha_deg", "AoA": "alpha_deg", "Alpha": "alpha_deg", "incidence": "alpha_deg", "theta": "theta_deg",
+		"hoek": "alpha_deg", "Anstellwinkel": "alpha_deg", "Polarwinkel": "theta_deg", "Mikrofonwinkel": "theta_deg",
+		"mic angle": "theta_deg", "polar angle": "theta_deg", "angle of attack": "alpha_deg",
+		"Winkel [°]": "alpha_deg", "angle_meas": "alpha_deg", "phi": "", "Klappenwinkel": "", "yaw angle": "",
+	} {
+		assert.Equal(t, want, TermOf(word, "deg"), "column %s", word)
+	}
+
+	unitOf := map[string]string{"alpha_deg": "deg", "theta_deg": "deg", "phi_deg": "deg", "u_inf_m_s": "m/s", "rpm": "1/min"}
+	for word, name := range StandardNames {
+		if column := TermOf(word, unitOf[name]); column != "" {
+			assert.Equal(t, name, column, "%s as a column and in a name", word)
+		}
+	}
+}
