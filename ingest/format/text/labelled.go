@@ -11,9 +11,9 @@ import (
 	"doubletake/ingest/fault"
 )
 
-// Microcontrollers print lines for people, such as "T:21.3,H:40", "temp=21.3 C" or "12:00:01.250 -> ax:0.1 ay:9.8". This
-// file reads a text of such lines as a table. It replaces everything but the numbers by blanks, so that all bytes and
-// lines keep their places, and takes the labels as names of the columns.
+// Microcontrollers print lines for people, such as "T:21.3,H:40", "temp=21.3 C" or "12:00:01.250 -> ax:0.1 ay:9.8".
+// This file reads a text of such lines as a table. It replaces everything but the numbers by blanks, so that all bytes
+// and lines keep their places, and takes the labels as names of the columns.
 
 const (
 	maxLabelled   = 64 << 20 // bytes of the largest such text that is read: it is changed in memory
@@ -178,7 +178,9 @@ func openLabelled(src ingest.Source, o ingest.Options) (ingest.Source, ingest.Op
 		}
 	}
 
-	return ingest.Source{Path: src.Path, ReaderAt: bytes.NewReader(b), Size: src.Size, Closer: src.Closer}, o, warnings, nil
+	blanked := ingest.Source{Path: src.Path, ReaderAt: bytes.NewReader(b), Size: src.Size, Closer: src.Closer}
+
+	return blanked, o, warnings, nil
 }
 
 // firstLabelled returns the cells of the first line with labels behind which all lines have the same labels, and its
@@ -199,7 +201,9 @@ func firstLabelled(lines []sampleLine) (row []labelledCell, first int) {
 // blankLabels replaces everything but the numbers by blanks in a text whose first row, with the given number of its
 // line, has the cells row. It blanks the lines before this row that are not comments, and warns of them. A line behind
 // it with other labels is an error.
-func blankLabels(path string, b []byte, row []labelledCell, firstLine int64, o ingest.Options) ([]ingest.Warning, error) {
+func blankLabels(path string, b []byte, row []labelledCell, firstLine int64, o ingest.Options) ([]ingest.Warning,
+	error,
+) {
 	var warnings []ingest.Warning
 	number := int64(0)
 	for begin := 0; begin < len(b); {
@@ -220,8 +224,8 @@ func blankLabels(path string, b []byte, row []labelledCell, firstLine int64, o i
 		isStrange := !isSameRow(row, cells)
 		switch {
 		case isStrange && number < firstLine:
-			warnings = append(warnings, ingest.Warn(path, "header-row", "line %d (%q) is before the rows: it is left out", number,
-				fault.Clip(string(line))))
+			warnings = append(warnings, ingest.Warn(path, "header-row", "line %d (%q) is before the rows: it is left out",
+				number, fault.Clip(string(line))))
 			cells = nil
 		case isStrange && isCut && o.Truncated == "use":
 			warnings = append(warnings, ingest.Warn(path, "truncated", "the last row (line %d) is cut short: it is left out",
@@ -334,7 +338,8 @@ func refuseLabels(path string, lines []sampleLine) error {
 		}
 
 		return errorAt(path, lines[0].mark.line, "a label before each number, as T:21.3,H:40",
-			fmt.Sprintf("%q", fault.Clip(string(lines[0].text))), "write decimal points, and nothing but labels, numbers and units")
+			fmt.Sprintf("%q", fault.Clip(string(lines[0].text))),
+			"write decimal points, and nothing but labels, numbers and units")
 	}
 
 	together := strings.Join(labels[:period], ":…,") + ":…"

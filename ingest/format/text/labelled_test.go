@@ -12,9 +12,8 @@ import (
 	"doubletake/ingest/ingesttest"
 )
 
-// Lines that microcontrollers print for people, as sketches of Arduino and their serial monitors write them. {a} and {b}
-// stand for the numbers of a row: i + 0.5 and -2·i. Expected: the channels with their units and the numbers, or a
-// refusal.
+// Lines that microcontrollers print for people, as sketches of Arduino and their serial monitors write them. In row i,
+// {a} is i + 0.5 and {b} is -2·i. Expected: the channels with their units and the numbers, or a refusal.
 func TestLabelledLines(t *testing.T) {
 	for _, form := range []struct {
 		line string // of row i
@@ -142,7 +141,7 @@ func TestLabelledLinesThatDiffer(t *testing.T) {
 
 	many := strings.Repeat(rows, 10)
 	for line, want := range map[string]string{
-		"T:1,H:2,P:3\n": `line 91: expected values of T, H, as in line 1, found "T:1,H:2,P:3" (correct the line, or delete it)`,
+		"T:1,H:2,P:3\n": `line 91: expected values of T, H, as in line 1, found "T:1,H:2,P:3" (correct the line`,
 		"H:1,T:2\n":     `line 91: expected values of T, H, as in line 1, found "H:1,T:2"`,
 		"T:,H:2\n":      `line 91: expected values of T, H, as in line 1, found "T:,H:2"`,
 		"MPU ready!\n":  `line 91: expected values of T, H, as in line 1, found "MPU ready!"`,
