@@ -70,12 +70,12 @@ func TestWordsOfColumnsAndNames(t *testing.T) {
 		"mic angle": "theta_deg", "polar angle": "theta_deg", "angle of attack": "alpha_deg",
 		"Winkel [°]": "alpha_deg", "angle_meas": "alpha_deg", "phi": "", "Klappenwinkel": "", "yaw angle": "",
 	} {
-		assert.Equal(t, want, TermOf(word, "deg"), "column %s", word)
+		assert.Equal(t, want, vocabulary.TermOf(word, "deg"), "column %s", word)
 	}
 
 	unitOf := map[string]string{"alpha_deg": "deg", "theta_deg": "deg", "phi_deg": "deg", "u_inf_m_s": "m/s", "rpm": "1/min"}
-	for word, name := range StandardNames {
-		if column := TermOf(word, unitOf[name]); column != "" {
+	for word, name := range vocabulary.StandardNames {
+		if column := vocabulary.TermOf(word, unitOf[name]); column != "" {
 			assert.Equal(t, name, column, "%s as a column and in a name", word)
 		}
 	}
