@@ -73,7 +73,9 @@ func TestWordsOfColumnsAndNames(t *testing.T) {
 		assert.Equal(t, want, vocabulary.TermOf(word, "deg"), "column %s", word)
 	}
 
-	unitOf := map[string]string{"alpha_deg": "deg", "theta_deg": "deg", "phi_deg": "deg", "u_inf_m_s": "m/s", "rpm": "1/min"}
+	unitOf := map[string]string{
+		"alpha_deg": "deg", "theta_deg": "deg", "phi_deg": "deg", "u_inf_m_s": "m/s", "rpm": "1/min",
+	}
 	for word, name := range vocabulary.StandardNames {
 		if column := vocabulary.TermOf(word, unitOf[name]); column != "" {
 			assert.Equal(t, name, column, "%s as a column and in a name", word)
