@@ -235,6 +235,7 @@ type autocorrelation struct {
 	coef []complex128 // transform of pad
 }
 
+// newAutocorrelation returns memory for records of n samples.
 func newAutocorrelation(n int) *autocorrelation {
 	m := nextSmooth(2 * n)
 	return &autocorrelation{n: n, fft: NewFFT(m), pad: make([]float64, m), coef: make([]complex128, m/2+1)}

@@ -15,8 +15,8 @@ type CalibratorSettings struct {
 	RateHz         float64
 	Start, Samples int64   // first sample of the recording in the source, and number of samples
 	Channel        int     // its number in the source, from 0
-	FrequencyHz    float64 // nominal frequency of the tone; 0: the strongest line above 20 Hz
-	Blocks         int     // number of blocks for the stability check, fewer in a short recording; 0: 10
+	FrequencyHz    float64 // nominal frequency of the tone; 0: the frequency of the strongest line (strongestHz)
+	Blocks         int     // number of blocks for the stability check, fewer in a short recording; 0: defaultBlocks
 }
 
 // CalibratorTone describes the tone in a calibrator's recording.
@@ -30,6 +30,9 @@ type CalibratorTone struct {
 }
 
 const (
+	// defaultBlocks is the number of blocks if the settings name none.
+	defaultBlocks = 10
+
 	// leastBlocks is the fewest blocks whose levels show a drift.
 	leastBlocks = 4
 
@@ -53,7 +56,7 @@ const (
 // It returns a *fault.Error if the recording is too short for leastBlocks blocks of one segment, or if
 // the tone is less than calibratorAboveDB above the noise of the band.
 func Calibrator(ctx context.Context, src Source, s CalibratorSettings) (*CalibratorTone, error) {
-	s.Blocks = cmp.Or(s.Blocks, 10)
+	s.Blocks = cmp.Or(s.Blocks, defaultBlocks)
 	if s.Blocks < 2 {
 		return nil, fmt.Errorf("measure calibrator: expected at least 2 blocks, found %d", s.Blocks)
 	}
@@ -73,10 +76,9 @@ func Calibrator(ctx context.Context, src Source, s CalibratorSettings) (*Calibra
 	}
 
 	n := segmentFor(binsPerTone * s.RateHz / f)
-	if segments := int(s.Samples / int64(n)); segments < s.Blocks { // fewer blocks, of one segment each
-		s.Blocks = segments
+	if segments := int(s.Samples / int64(n)); segments < s.Blocks {
+		s.Blocks = max(segments, leastBlocks) // of one segment each
 		if segments < leastBlocks {
-			s.Blocks = leastBlocks
 			return nil, tooShortFor(s, n)
 		}
 	}
@@ -91,7 +93,6 @@ func Calibrator(ctx context.Context, src Source, s CalibratorSettings) (*Calibra
 }
 
 // measureTone measures the tone near the frequency f from the mean power spectrum of each block. It returns a
-// *fault.Error if the tone is less than calibratorAboveDB above the noise of the band.
 func measureTone(spectra [][]float64, w *Welch, f, rateHz float64) (*CalibratorTone, error) {
 	// The bins lo … hi are the third of an octave around the tone.
 	bin := rateHz / float64(w.SegLen())
@@ -175,9 +176,17 @@ func calibratorNoise(p []float64, lo, hi, tone int) float64 {
 	return floor[len(floor)/2] * float64(hi-lo+1)
 }
 
-// strongestHz returns the frequency of the strongest line above 20 Hz. Its bins are at most 5 Hz wide.
+// The range in which strongestHz looks for a tone, and the width of its bins.
+const (
+	lowestToneHz   = 20   // sound below it is wind and handling
+	highestTone    = 0.45 // of the sampling rate; filters attenuate tones above it
+	widestToneBins = 5    // Hz
+)
+
+// strongestHz returns the frequency of the strongest line from lowestToneHz to highestTone. It returns a *fault.Error
+// if the recording is too short for one segment, or if the sampling rate is too low for that range.
 func strongestHz(ctx context.Context, src Source, s CalibratorSettings) (float64, error) {
-	n := segmentFor(s.RateHz / 5)
+	n := segmentFor(s.RateHz / widestToneBins)
 	if int64(n) > s.Samples {
 		return 0, tooShortFor(s, n)
 	}
@@ -188,10 +197,11 @@ func strongestHz(ctx context.Context, src Source, s CalibratorSettings) (float64
 	}
 
 	bin := s.RateHz / float64(n)
-	lo := int(math.Ceil(20 / bin))
-	hi := int(0.45 * float64(n))
+	lo := int(math.Ceil(lowestToneHz / bin))
+	hi := int(highestTone * float64(n))
 	if lo >= hi {
-		return 0, wrong("", "a sampling rate for tones above 20 Hz", fmt.Sprintf("%g Hz", s.RateHz), "")
+		return 0, wrong("", fmt.Sprintf("a sampling rate for tones above %d Hz", lowestToneHz),
+			fmt.Sprintf("%g Hz", s.RateHz), "")
 	}
 
 	return bin * float64(lo+argmax(p[lo:hi])), nil

@@ -33,8 +33,8 @@ type FFT struct {
 	z     []complex128 // scratch: the complex points
 }
 
-// maxGonumFactor is the largest prime factor left to gonum; above it
-// Bluestein's detour over a 5-smooth length is faster (BenchmarkFFTFactor).
+// maxGonumFactor is the largest prime factor of a length that gonum transforms. For
+// larger factors Bluestein's transform is faster (BenchmarkFFTFactor).
 const maxGonumFactor = 13
 
 // NewFFT returns a plan for sequences of n samples. It panics if n < 1.
@@ -71,9 +71,9 @@ func NewFFT(n int) *FFT {
 	return f
 }
 
-// Coefficients computes X_k = Σ_j x_j exp(−2πijk/n) for k = 0 … ⌊n/2⌋ into dst
-// and returns it. A nil dst is allocated. It panics unless len(x) is Len and
-// len(dst), if given, Len/2+1.
+// Coefficients computes X_k = Σ_j x_j exp(−2πijk/n) for k = 0 … ⌊n/2⌋, with n the
+// length of the plan, into dst and returns it. If dst is nil, Coefficients allocates
+// it. It panics unless x has n values and dst, if it is not nil, ⌊n/2⌋+1 values.
 func (f *FFT) Coefficients(dst []complex128, x []float64) []complex128 {
 	if len(x) != f.n {
 		panic(fmt.Sprintf("dsp: FFT of length %d given %d samples", f.n, len(x)))

@@ -180,6 +180,7 @@ func (s *Settings) checkSpectra(fail Fail) {
 	}
 }
 
+// checkDistance calls fail unless a distance of m metres is above 0 and plausible.
 func checkDistance(key string, m float64, fail Fail) {
 	fail.unless(m > 0 && m <= maxDistanceM, key, "expected a distance above 0 and up to %g m, found %g", maxDistanceM, m)
 }

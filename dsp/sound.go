@@ -136,6 +136,7 @@ type byProducts struct {
 	values [][2]float64
 }
 
+// append appends a by-product with its values.
 func (p *byProducts) append(b ByProduct, values [2]float64) {
 	p.facts = append(p.facts, b)
 	p.values = append(p.values, values)

@@ -437,6 +437,7 @@ func badSample[T kernel.Number](x []T, channel int, start int64) error {
 	return tooLarge(channel, start)
 }
 
+// tooLarge returns the error about samples, from number start on, whose powers are not finite although the samples are.
 func tooLarge(channel int, start int64) error {
 	return wrong(fmt.Sprintf("channel %d, samples from %d on", channel+1, start),
 		"samples whose squares are finite", "values too large", "")

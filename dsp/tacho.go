@@ -139,7 +139,7 @@ func (t *Tachometer) extremes(ctx context.Context, src Source, whole interval) (
 		for i, v := range x {
 			if !finite(v) {
 				return 0, 0, wrong(fmt.Sprintf("tachometer, sample %d", whole.start+offset+int64(i)), "a finite number",
-					"none", "")
+					fmt.Sprint(v), "")
 			}
 
 			lo = min(lo, v)

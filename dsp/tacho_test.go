@@ -119,13 +119,18 @@ func TestSynchronousNoise(t *testing.T) {
 	assert.InDelta(t, 0, d, 0.2, "error of order 3 in dB")
 }
 
-// A channel that does not vary and a channel with too few pulses are errors. If one pulse is missed, one revolution is
-// too long, which is a flag with the number of such revolutions.
+// A channel that does not vary, a sample that is not finite, and a channel with too few pulses are errors. If one pulse
+// is missed, one revolution is too long, which is a flag with the number of such revolutions.
 func TestTachometerErrors(t *testing.T) {
 	ctx := context.Background()
 	flat := tachoSource{make([]float64, 5000)}
 	_, err := FindPulses(ctx, flat, 0, 5000, Tachometer{PulsesPerRev: 1, Threshold: math.NaN()})
 	ingesttest.WantDataError(t, nil, err, "stuck")
+
+	damaged := tachoSource{make([]float64, 5000)}
+	damaged[0][7] = math.NaN()
+	_, err = FindPulses(ctx, damaged, 0, 5000, Tachometer{PulsesPerRev: 1, Threshold: math.NaN()})
+	ingesttest.WantDataError(t, nil, err, "tachometer, sample 7: expected a finite number, found NaN")
 
 	one := tachoSource{make([]float64, 5000)}
 	one[0][10] = 5

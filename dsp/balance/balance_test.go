@@ -9,19 +9,21 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// A component may have a sign before its name.
 func TestComponent(t *testing.T) {
 	for value, want := range map[string]struct {
 		name string
 		sign float64
 	}{"Fx": {"Fx", 1}, "-Fz": {"Fz", -1}, "+My": {"My", 1}} {
-		if name, sign := Component(value); name != want.name || sign != want.sign {
-			t.Errorf("%s: %s, %g", value, name, sign)
-		}
+		name, sign := Component(value)
+		assert.Equal(t, want.name, name, value)
+		assert.Equal(t, want.sign, sign, value)
 	}
 }
 
-// A balance of voltages reads its voltages, the angle if that is a column, the columns of the flow, and then outcomes
-// that are not loads. It reads each column once.
+// A balance of voltages reads the columns of its voltages, of the angle, of the flow, and of outcomes that are not
+// loads. It reads each column once, and no column of an angle that is a condition. Without a balance, the columns of
+// the outcomes are read.
 func TestBalanceColumns(t *testing.T) {
 	campaign := &setting.Campaign{
 		Columns: []setting.NamedString{{Name: "fx_n", Value: "-Fx"}, {Name: "t_c", Value: "T"}, {Name: "u", Value: "pitot"}},
@@ -31,26 +33,26 @@ func TestBalanceColumns(t *testing.T) {
 		},
 	}
 
-	assert.Equal(t, []string{"v1", "v2", "arm", "pitot", "p", "T"}, columnsRead(campaign, nil), "got")
+	assert.Equal(t, []string{"v1", "v2", "arm", "pitot", "p", "T"}, columnsRead(campaign, nil))
 
-	arm := []string{"arm"}
-	assert.NotContains(t, columnsRead(campaign, arm), "arm", "the arm's angle is a condition")
-	assert.False(t, AngleColumn(campaign.Balance, arm), "the arm's angle is a condition")
+	conditions := []string{"arm"}
+	assert.Equal(t, []string{"v1", "v2", "pitot", "p", "T"}, columnsRead(campaign, conditions))
+	assert.False(t, AngleColumn(campaign.Balance, conditions), "the angle is a column")
 
 	campaign.Balance = nil
 	assert.Equal(t, []string{"-Fx", "T", "pitot"}, columnsRead(campaign, nil), "without a balance")
 }
 
-// Columns with forces are a balance of voltages with the unit matrix; the
-// configuration stays as it was.
-func TestMeasuresForces(t *testing.T) {
+// A balance whose columns are forces becomes a balance of voltages with the identity matrix, in a copy: the settings
+// that were given stay as they are. A balance of voltages is left unchanged.
+func TestAddIdentityMatrix(t *testing.T) {
 	original := &setting.Balance{Tare: &setting.Tare{File: "off.csv"}}
 	campaign := &setting.Campaign{Balance: original, Columns: []setting.NamedString{
 		{Name: "fx_n", Value: "Fx"},
 		{Name: "fz_n", Value: "-Fz"},
 	}}
 
-	require.True(t, addIdentityMatrix(campaign), "no forces")
+	require.True(t, addIdentityMatrix(campaign))
 
 	forces := []string{"Fx", "Fz"}
 	assert.Equal(t, forces, campaign.Balance.Voltages)
@@ -58,10 +60,10 @@ func TestMeasuresForces(t *testing.T) {
 	assert.Equal(t, []float64{0, 1}, campaign.Balance.Matrix[1])
 	assert.NotNil(t, campaign.Balance.Tare)
 
-	require.Empty(t, original.Voltages, "the configuration changed: %+v", original)
-	assert.Empty(t, original.Matrix, "the configuration changed: %+v", original)
-	require.False(t, addIdentityMatrix(campaign), "voltages are taken for forces")
-	assert.False(t, addIdentityMatrix(&setting.Campaign{}), "voltages are taken for forces")
+	assert.Empty(t, original.Voltages, "voltages of the given settings")
+	assert.Empty(t, original.Matrix, "matrix of the given settings")
+	assert.False(t, addIdentityMatrix(campaign), "a balance that has voltages")
+	assert.False(t, addIdentityMatrix(&setting.Campaign{}), "a campaign without a balance")
 }
 
 // Conditions or columns of the flow may give the density of the air.

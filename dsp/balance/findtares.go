@@ -20,8 +20,8 @@ import (
 type Tares struct {
 	Campaign   *setting.Campaign
 	Project    setting.Project
-	Convert    map[string]units.Named     // conversions of conditions that names of files state
-	recordings map[string][]tareRecording // by the pattern that finds them
+	Convert    map[string]units.Named     // conversions of the conditions that names of files state
+	recordings map[string][]tareRecording // by the pattern that finds them; TakePatterns fills it
 }
 
 // settings returns the settings of the recordings without wind, or nil if there are none.
@@ -33,8 +33,8 @@ func (t *Tares) settings() *setting.Tare {
 	return t.Campaign.Balance.Tare
 }
 
-// Is reports whether the settings name a file as the recording without wind.
-func (t *Tares) Is(file string) bool {
+// IsTare reports whether the settings name a file, by its path, as the recording without wind.
+func (t *Tares) IsTare(file string) bool {
 	tare := t.settings()
 	return tare != nil && filepath.Clean(tare.File) == filepath.Clean(file)
 }
@@ -96,7 +96,6 @@ type tareCell struct {
 //
 // A name in the table is a path from the folder of the project or of the recording, or a file name without folder and
 // ending. If table is nil, or has no column with such names, TakeNamed returns files unchanged. It returns a
-// *fault.Error about a name without a file.
 func (t *Tares) TakeNamed(table *campaign.Conditions, recordings, files []string) (rest []string, tares map[string]bool,
 	err error,
 ) {
@@ -149,7 +148,11 @@ func (t *Tares) TakeNamed(table *campaign.Conditions, recordings, files []string
 func filesNear(dir string, recordings []string) []string {
 	var near []string
 	for _, pattern := range []string{"*", "*/*", "*/*/*"} {
-		names, _, _, _ := campaign.Find([]string{pattern}, nil, dir) // an error means that no file matches
+		names, _, _, err := campaign.Find([]string{pattern}, nil, dir)
+		if err != nil {
+			continue // no file matches
+		}
+
 		near = append(near, names...)
 	}
 
@@ -199,10 +202,10 @@ func (t *Tares) locate(cell tareCell, place string, files []string) (string, err
 	return "", &fault.Error{Path: t.Campaign.Conditions, Place: place, Err: err, Hint: "write more of the path"}
 }
 
-// Of returns the names of the recordings without wind of a file: none, one, or two. The first of two was made before
-// the runs, and the second after them. rows are the file's rows of the table of conditions, and known contains the
-// conditions of its runs.
-func (t *Tares) Of(file string, rows *campaign.Conditions, known condition.Rows) ([]string, error) {
+// NamesFor returns the names of the recordings without wind for the runs of a file: none, one, or two. The first of two
+// was made before the runs, and the second after them. rows are the file's rows of the table of conditions, and known
+// contains the conditions of its runs.
+func (t *Tares) NamesFor(file string, rows *campaign.Conditions, known condition.Rows) ([]string, error) {
 	tare := t.settings()
 	if tare == nil {
 		return nil, nil
@@ -225,9 +228,9 @@ func (t *Tares) Of(file string, rows *campaign.Conditions, known condition.Rows)
 // the first recording, near 1 shortly before the second. All places are 0 if no drift is taken out, and 0.5 if the mean
 // of both recordings is subtracted. files are the rows of each file.
 //
-// Shares takes the rows that name the same two recordings to be equally spaced in time: the first recording was made
-// one step before their first row, and the second one step after their last row. If a file has several rows, its first
-// row counts.
+// Shares assumes that the rows that name the same two recordings are equally spaced in time: the first recording was
+// made one step before their first row, and the second one step after their last row. If a file has several rows, its
+// first row counts.
 func (t *Tares) Shares(table *campaign.Conditions, files []*campaign.Conditions) []float64 {
 	shares := make([]float64, len(files))
 	tare := t.settings()

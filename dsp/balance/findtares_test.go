@@ -11,7 +11,9 @@ import (
 	"doubletake/ingest/setting"
 )
 
-// Recordings without wind are found as recordings are, first in the folder of the run.
+// locate finds a file by its path or by its name without folder and ending, in any letter case. If several files have
+// the name, the file in the folder of the run counts, and otherwise locate returns an error. It returns an unknown name
+// as it is.
 func TestLocate(t *testing.T) {
 	finder := &Tares{Campaign: &setting.Campaign{}}
 	files := []string{"a/off1.csv", "b/off1.csv", "zero/Null_A.csv", "c.csv"}
@@ -31,7 +33,8 @@ func TestLocate(t *testing.T) {
 	assert.ErrorContains(t, err, `line 2: expected one recording without wind, found "a/off1.csv" and "b/off1.csv"`)
 }
 
-// The table of conditions names the recording without wind of each run.
+// The table of conditions names the recording without wind of each run. A missing table, column or cell is an error,
+// and so are two intervals of a file with different recordings.
 func TestOwnTare(t *testing.T) {
 	row := func(line int, tare string) campaign.ConditionRow {
 		return campaign.ConditionRow{

@@ -19,8 +19,8 @@ type Loads struct {
 	*Balance
 	Tares   []Tare           // the recordings without wind that are subtracted: none, one, or one before and one after
 	Share   float64          // place of the runs between two tares: near 0 after the first, near 1 before the second
-	gravity *dsp.Polar       // the reading without wind, which is read when it is first needed
-	moved   []ingest.Warning // about the reading without wind, until the next run reports it
+	zeroed  *dsp.Polar       // the reading without wind; nil until zero reads it
+	pending []ingest.Warning // about the reading without wind, until a run reports them
 }
 
 // unknownUnit is the unit of a column if neither the configuration nor the file nor a name states its unit.
@@ -67,8 +67,8 @@ func (f *Loads) Series(ctx context.Context, res *recording.File, rec ingest.Reco
 		return nil, nil, err
 	}
 
-	warnings := f.moved
-	f.moved = nil // one run of the file reports that the zero moved
+	warnings := f.pending
+	f.pending = nil // only one run of the file reports that the zero moved
 	series, ofUnits, err := f.seriesByRole(res.Path, run)
 	warnings = append(warnings, ofUnits...)
 	if err != nil {

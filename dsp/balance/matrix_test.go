@@ -12,8 +12,9 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// A matrix in a file is that of the configuration: German and English numbers, with and without names and header. The
-// 96 coefficients of AIAA R-091 for 6 loads and the order of their 10 groups are by hand.
+// A file with a matrix may have German or English numbers, names of the loads, and a header with the voltages and
+// terms. The expected text contains the matrix, the terms and the components, or the error. With 96 coefficients for 6
+// voltages, the terms are the products of AIAA R-091, whose first groups were written by hand.
 func TestMatrixFile(t *testing.T) {
 	wide := strings.Repeat("1\t", 95) + "2,5\n"
 	for _, c := range []struct{ text, volts, components, terms, want string }{

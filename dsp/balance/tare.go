@@ -42,8 +42,8 @@ func (f *Loads) subtractZero(ctx context.Context, loads [][]float64, angle []flo
 // same reading. If two recordings were made, zero adds a warning about their difference. It then interpolates between
 // them if the settings name a drift, and otherwise returns the reading of the first.
 func (f *Loads) zero(ctx context.Context) (*dsp.Polar, error) {
-	if f.gravity != nil {
-		return f.gravity, nil
+	if f.zeroed != nil {
+		return f.zeroed, nil
 	}
 
 	zero, err := f.Polar(ctx, f.Tares[0])
@@ -52,7 +52,7 @@ func (f *Loads) zero(ctx context.Context) (*dsp.Polar, error) {
 	}
 
 	if len(f.Tares) == 1 {
-		f.gravity = zero
+		f.zeroed = zero
 		return zero, nil
 	}
 
@@ -67,26 +67,27 @@ func (f *Loads) zero(ctx context.Context) (*dsp.Polar, error) {
 	}
 
 	code := "zero-moved"
-	what := "tare: {drift: linear} takes it out"
+	remark := "tare: {drift: linear} takes it out"
 	switch f.Campaign.Balance.Tare.Drift {
 	case "linear":
 		zero = zero.Toward(later, f.Share)
 		code = "drift-corrected"
-		what = "taken out in proportion to the runs' rows"
+		remark = "taken out in proportion to the runs' rows"
 	case "mean":
 		zero = zero.Toward(later, f.Share)
 		code = "drift-corrected"
-		what = "the mean of both is subtracted, so that half of this remains at most"
+		remark = "the mean of both is subtracted, so that half of this remains at most"
 	}
 
-	text := fmt.Sprintf("since %s the zero moved: %s; %s", f.Tares[0].Name, strings.Join(parts, ", "), what)
-	f.gravity = zero
-	f.moved = append(f.moved, ingest.Warning{Path: f.Tares[1].Name, Code: code, Text: text})
+	text := fmt.Sprintf("since %s the zero moved: %s; %s", f.Tares[0].Name, strings.Join(parts, ", "), remark)
+	f.zeroed = zero
+	f.pending = append(f.pending, ingest.Warning{Path: f.Tares[1].Name, Code: code, Text: text})
 
 	return zero, nil
 }
 
-// Polar reads a recording without wind and returns its loads as a function of the angle.
+// Polar reads a recording without wind and returns its loads as a function of the angle. With tare: {interpolation:
+// mean} it reads no angle, and the loads are the same at all angles.
 func (b *Balance) Polar(ctx context.Context, tare Tare) (*dsp.Polar, error) {
 	bal := b.Campaign.Balance
 	reader, err := format.Open(tare.Path, b.Options.In(ctx, tare.Name))
@@ -145,14 +146,14 @@ func readTare(ctx context.Context, reader ingest.Reader, info ingest.Info, path 
 	}
 
 	n := info.Channels[channels[0]].Samples
-	row0 := int64(tare.Row0)
-	row1 := cmp.Or(int64(tare.Row1), n)
-	if row1 > n || row0 >= row1 {
+	begin := int64(tare.Row0)
+	end := cmp.Or(int64(tare.Row1), n) // 0: the end of the file
+	if end > n || begin >= end {
 		return nil, fault.At(path, "tare", fmt.Sprintf("rows within the %d of the file", n),
-			fmt.Sprintf("%d to %d", row0, row1), "")
+			fmt.Sprintf("%d to %d", begin, end), "")
 	}
 
-	data, err := recording.ReadColumns(ctx, reader, channels, row0, row1-row0)
+	data, err := recording.ReadColumns(ctx, reader, channels, begin, end-begin)
 	if err != nil {
 		return nil, fault.Named(err, path)
 	}

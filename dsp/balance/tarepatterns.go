@@ -39,9 +39,13 @@ func (t *Tares) TakePatterns(files []string) ([]string, error) {
 		return files, nil
 	}
 
-	for key, text := range map[string]string{"file": tare.File, "after": tare.Closing} {
-		if !isPattern(text) {
-			isTare := func(file string) bool { return text != "" && filepath.Clean(file) == filepath.Clean(text) }
+	for _, entry := range []struct{ key, text string }{{"file", tare.File}, {"after", tare.Closing}} {
+		if entry.text == "" {
+			continue
+		}
+
+		if !isPattern(entry.text) {
+			isTare := func(file string) bool { return filepath.Clean(file) == filepath.Clean(entry.text) }
 			if t.Campaign.Conditions == "" {
 				files = slices.DeleteFunc(slices.Clone(files), isTare)
 			}
@@ -49,12 +53,12 @@ func (t *Tares) TakePatterns(files []string) ([]string, error) {
 			continue
 		}
 
-		recordings, err := findTareRecordings(text, t.Project.Dir)
+		recordings, err := findTareRecordings(entry.text, t.Project.Dir)
 		if err != nil {
-			return nil, setting.Errorf("balance.tare."+key, "%v", err)
+			return nil, setting.Errorf("balance.tare."+entry.key, "%v", err)
 		}
 
-		t.recordings[text] = recordings
+		t.recordings[entry.text] = recordings
 		isTare := func(file string) bool {
 			return slices.ContainsFunc(recordings, func(own tareRecording) bool { return own.name == file })
 		}
@@ -102,17 +106,12 @@ func findTareRecordings(text, dir string) ([]tareRecording, error) {
 func (t *Tares) tareOf(file string, known condition.Rows, pattern string) (string, error) {
 	var found []string
 	for _, tare := range t.recordings[pattern] {
-		isOwn := true
-		for _, values := range known {
-			fits, err := t.states(values, tare.stated)
-			if err != nil {
-				return "", fault.At(file, "", "a condition of the recordings, as the fields of "+pattern, err.Error(), "")
-			}
-
-			isOwn = isOwn && fits
+		fits, err := t.fitsAll(known, tare.stated)
+		if err != nil {
+			return "", fault.At(file, "", "a condition of the recordings, as the fields of "+pattern, err.Error(), "")
 		}
 
-		if isOwn {
+		if fits {
 			found = append(found, tare.name)
 		}
 	}
@@ -129,9 +128,25 @@ func (t *Tares) tareOf(file string, known condition.Rows, pattern string) (strin
 	return "", fault.At(file, "", want, fault.Quoted(found), "state in the pattern what tells them apart")
 }
 
-// states reports whether the conditions of a run agree with the conditions that a name states. It returns an error if
-// the run does not have one of them.
-func (t *Tares) states(known condition.Values, stated []condition.Condition) (bool, error) {
+// fitsAll reports whether the conditions of all runs of a file agree with the conditions that a name states. It returns
+// an error if a run does not have one of them.
+func (t *Tares) fitsAll(known condition.Rows, stated []condition.Condition) (bool, error) {
+	all := true
+	for _, run := range known {
+		fits, err := t.fits(run, stated)
+		if err != nil {
+			return false, err
+		}
+
+		all = all && fits
+	}
+
+	return all, nil
+}
+
+// fits reports whether the conditions of a run agree with the conditions that a name states. It returns an error if the
+// run does not have one of them.
+func (t *Tares) fits(known condition.Values, stated []condition.Condition) (bool, error) {
 	tolerances := setting.Tolerances(t.Campaign.Tolerances)
 	for _, cond := range stated {
 		number, isNumber := known.Numbers[cond.Column]

@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A run may be named after a date. Expected: the date in a name of a file equals the date in a table, whether either of
-// them is a number or a text.
-func TestStatesDates(t *testing.T) {
+// A run may be named after a date. The date in the name of a file and the same date in a table agree, whether each of
+// them is a number or a text. Other dates do not agree.
+func TestDates(t *testing.T) {
 	tares := Tares{Campaign: &setting.Campaign{}}
 	asNumber := condition.Values{Numbers: map[string]float64{"run": 20240115}}
 	asText := condition.Values{Names: map[string]string{"run": "20240115"}}
@@ -26,7 +26,7 @@ func TestStatesDates(t *testing.T) {
 		{"number and another text", asNumber, condition.Condition{Column: "run", Name: "20240116", IsName: true}, false},
 		{"text and another number", asText, condition.Condition{Column: "run", Value: 20240116}, false},
 	} {
-		agrees, err := tares.states(c.known, []condition.Condition{c.stated})
+		agrees, err := tares.fits(c.known, []condition.Condition{c.stated})
 		require.NoError(t, err, c.name)
 		assert.Equal(t, c.agrees, agrees, c.name)
 	}

@@ -64,7 +64,7 @@ func (r *Recordings) findMeasured(exp plan.Experiment) error {
 	all = removeNames(all, isTable)
 	files = removeNames(files, isTable)
 	r.warnings = slices.DeleteFunc(warnings, func(warning ingest.Warning) bool {
-		return isTable(warning.Path) || r.tares.Is(warning.Path)
+		return isTable(warning.Path) || r.tares.IsTare(warning.Path)
 	})
 	if s := r.Ingest.Sidecar; s != nil {
 		r.sidecar = s.Values

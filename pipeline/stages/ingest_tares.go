@@ -16,7 +16,7 @@ func (r *Recordings) findTares(exp plan.Experiment) error {
 	var rows []*campaign.Conditions
 	for i := range r.Files {
 		file := &r.Files[i]
-		names, err := r.tares.Of(file.Name, file.Rows, file.Known)
+		names, err := r.tares.NamesFor(file.Name, file.Rows, file.Known)
 		if err != nil {
 			return err
 		}
