@@ -13,7 +13,7 @@ import (
 	"doubletake/ingest/table"
 	"doubletake/internal/kv"
 	"doubletake/pipeline/engine"
-	"doubletake/pipeline/inspect"
+	"doubletake/report/answer/inspect"
 )
 
 // A campaign of Arrow recordings runs to triplets. Expected: closed form, a sine

@@ -15,7 +15,7 @@ import (
 	"doubletake/ingest"
 	"doubletake/internal/testfile"
 	"doubletake/pipeline"
-	"doubletake/pipeline/inspect"
+	"doubletake/report/answer/inspect"
 )
 
 // The tests of this file run the layouts of docs/method.md#layouts-of-published-files with the configurations of their

@@ -27,7 +27,7 @@ import (
 	"doubletake/ingest/ingesttest"
 	"doubletake/internal/kv"
 	"doubletake/pipeline"
-	"doubletake/pipeline/inspect"
+	"doubletake/report/answer/inspect"
 	"doubletake/report/answer/judge"
 	"doubletake/report/answer/library"
 	"doubletake/report/pairs"

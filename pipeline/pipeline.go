@@ -13,16 +13,13 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"doubletake/ingest"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
-	"doubletake/pipeline/runs"
 	"doubletake/pipeline/stages"
 	"doubletake/pipeline/stages/plan"
-	"doubletake/pipeline/watch"
 	"doubletake/report"
 	"doubletake/train"
 	"doubletake/train/holdout"
@@ -283,27 +280,6 @@ func HeldOut(arguments []string) ([]config.Split, error) {
 
 // Schema returns the JSON Schema of pipeline.yaml, ready for encoding.
 func Schema() map[string]any { return config.Schema() }
-
-// Words returns a duration as a text for people: 14 s, 3 min, 2 h 10 min.
-func Words(d time.Duration) string { return watch.Words(d) }
-
-// Serve shows a work directory to browsers until ctx ends. path is the configuration or the work directory itself.
-// address is the address on which Serve listens, such as "127.0.0.1:0" for any free port. Serve calls ready with the
-// address of the page and its port when it listens.
-func Serve(ctx context.Context, path, address string, ready func(url string, port int)) error {
-	dir, err := runs.Workdir(path)
-	if err != nil {
-		return err
-	}
-
-	server, err := watch.Listen(dir, address)
-	if err != nil {
-		return err
-	}
-	ready(server.URL(), server.Port())
-
-	return server.Serve(ctx)
-}
 
 // WriteFile writes a small file, so that after a power cut the file is either complete or as it was before.
 func WriteFile(path string, data []byte) error { return engine.WriteFile(path, data) }

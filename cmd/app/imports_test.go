@@ -66,6 +66,8 @@ var imports = []struct{ of, may string }{
 	{"report/answer/contrast", "ingest/fault ingest/table ingest/units internal/kv report report/figure report/pairs " +
 		"train/contrast train/numbers"},
 	{"report/answer/export", "ingest/fault ingest/table train/numbers"},
+	{"report/answer/inspect", "dsp ingest ingest/fault ingest/format ingest/stats ingest/table ingest/units internal/kv " +
+		"report/answer/predict train/numbers"},
 	{"report/answer/judge", "ingest/fault ingest/spelling ingest/table report report/pairs train/honest " +
 		"train/honest/interval train/score train/triplets"},
 	{"report/answer/library", "ingest/fault ingest/table report train/honest train/honest/leftout train/honest/scale"},
@@ -89,24 +91,22 @@ var imports = []struct{ of, may string }{
 	{"pipeline/config", "internal/kv pipeline/engine/job ingest ingest/campaign ingest/setting ingest/sidecar " +
 		"ingest/fault ingest/condition ingest/spelling ingest/simulate ingest/format dsp train train/baseline " +
 		"train/experiment train/form train/holdout train/honest"},
-	{"pipeline/watch", "pipeline/engine"},
+	{"cmd/app/watch", "pipeline/engine"},
 	{"pipeline/stages", "pipeline/stages/... pipeline/config pipeline/engine internal/kv internal/pack " +
 		"report/content report/findings report/pairs report/pairs/repeats report/variants ingest/table ingest/... dsp " +
 		"dsp/... train/... " +
 		"report internal/parallel"},
 	{"pipeline/locate", "pipeline/config pipeline/engine ingest/derive ingest/fault ingest/spelling " +
 		"report/answer/budget report/answer/predict report/pairs"},
-	{"pipeline/inspect", "report/answer/predict pipeline/locate pipeline/config internal/kv ingest/table " +
-		"ingest/... dsp train/numbers"},
 	{"pipeline/runs", "pipeline/config pipeline/engine ingest/table pipeline/stages ingest/fault " +
 		"ingest/spelling report train/numbers train/score"},
 	// The façade knows neither models nor recordings: those who want them go to their rooms.
 	{"pipeline", "pipeline/config pipeline/engine pipeline/engine/command " +
 		"pipeline/engine/job internal/kv pipeline/runs pipeline/stages " +
-		"pipeline/stages/plan pipeline/watch ingest ingest/fault ingest/spelling report train " +
+		"pipeline/stages/plan ingest ingest/fault ingest/spelling report train " +
 		"train/holdout"},
 	{"pipeline/pipelinetest", "pipeline"},
-	{"cmd", "pipeline pipeline/config pipeline/inspect pipeline/locate pipeline/runs cmd/app/scaffold " +
+	{"cmd", "pipeline pipeline/config pipeline/locate pipeline/runs cmd/app/scaffold cmd/app/watch " +
 		"report/answer/... report/pairs " +
 		"ingest ingest/fault ingest/spelling ingest/simulate ingest/units train train/numbers train/score report docs " +
 		"ingest/format train/baseline dsp"}, // of Extensions

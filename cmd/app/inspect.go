@@ -12,9 +12,9 @@ import (
 
 	"doubletake/ingest"
 	"doubletake/ingest/format"
-	"doubletake/pipeline/inspect"
 	"doubletake/pipeline/locate"
 	"doubletake/report"
+	"doubletake/report/answer/inspect"
 	"doubletake/report/answer/predict"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"doubletake/pipeline/inspect"
+	"doubletake/report/answer/inspect"
 )
 
 // A flag of inspect that does not apply to the contents of the file is an error, and is not ignored. The expected

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"doubletake/cmd/app/watch"
 	"doubletake/pipeline"
 	"doubletake/report"
 )
@@ -274,7 +275,7 @@ func (p *progress) line() string {
 
 	isLong := done > 0 || id != ""
 	if isLong && elapsed > 1 && !p.estimate.Idle() {
-		parts = append(parts, "about "+pipeline.Words(p.estimate.Left(p.clock()))+" left")
+		parts = append(parts, "about "+watch.Words(p.estimate.Left(p.clock()))+" left")
 	}
 
 	if id != "" {

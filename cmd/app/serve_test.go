@@ -67,9 +67,9 @@ func get(url string) (string, error) {
 	return string(b), err
 }
 
-// watch reads a page every 0.1 s, as a browser does, until it shows a training at work or over is closed. It then sends
-// whether it saw one.
-func watch(t *testing.T, url string, over <-chan struct{}, seen chan<- bool) {
+// watchRun reads a page every 0.1 s, as a browser does, until it shows a training at work or over is closed. It then
+// sends whether it saw one.
+func watchRun(t *testing.T, url string, over <-chan struct{}, seen chan<- bool) {
 	training := regexp.MustCompile(`<th scope="row">\w+/train/`)
 	for {
 		select {
@@ -99,7 +99,7 @@ func TestServedRun(t *testing.T) {
 	url := startServer(t, server)
 	seen := make(chan bool, 1)
 	over := make(chan struct{})
-	go watch(t, url, over, seen)
+	go watchRun(t, url, over, seen)
 
 	quietRun(t, "alone", alone)
 	quietRun(t, "watched", watched)

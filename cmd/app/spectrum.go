@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"doubletake/pipeline/inspect"
+	"doubletake/report/answer/inspect"
 )
 
 const (

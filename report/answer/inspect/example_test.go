@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 
 	"doubletake/ingest"
-	"doubletake/pipeline/inspect"
+	"doubletake/report/answer/inspect"
 )
 
 // Example describes a file without a configuration.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"doubletake/pipeline/watch"
+	"doubletake/cmd/app/watch"
 )
 
 // Example shows a work directory without a run, and a duration in words.

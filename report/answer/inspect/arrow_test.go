@@ -15,14 +15,14 @@ import (
 	"doubletake/ingest"
 	"doubletake/ingest/ingesttest"
 	"doubletake/internal/testfile"
-	"doubletake/pipeline/inspect"
+	"doubletake/report/answer/inspect"
 )
 
 // Damaged in any byte, of its schema and footer as of its batches, or cut
 // anywhere, a table is shown or refused with its name; it never panics. Of one in
 // four the damage is in the footer, which the reader starts from.
 func TestDamagedArrow(t *testing.T) {
-	b := testfile.Read(t, "../../ingest/format/arrow/testdata/recording.arrow")
+	b := testfile.Read(t, "../../../ingest/format/arrow/testdata/recording.arrow")
 
 	path := filepath.Join(t.TempDir(), "damaged.arrow")
 	try := func(b []byte) {
@@ -67,10 +67,10 @@ func TestDamagedArrow(t *testing.T) {
 // 18 MiB for each compressed buffer. A file may have one in 24 bytes: 16 bytes state where
 // the buffer lies, and 8 state its length.
 func FuzzArrow(f *testing.F) {
-	seeds, err := filepath.Glob("../../ingest/format/arrow/testdata/polars/*.arrow")
+	seeds, err := filepath.Glob("../../../ingest/format/arrow/testdata/polars/*.arrow")
 	require.NoError(f, err)
 
-	for _, p := range append(seeds, "../../ingest/format/arrow/testdata/recording.arrow") {
+	for _, p := range append(seeds, "../../../ingest/format/arrow/testdata/recording.arrow") {
 		b := testfile.Read(f, p)
 
 		f.Add(b)

@@ -17,7 +17,7 @@ import (
 	"doubletake/ingest/fault"
 	"doubletake/ingest/table"
 	"doubletake/internal/kv"
-	"doubletake/pipeline/inspect"
+	"doubletake/report/answer/inspect"
 )
 
 // A sine of amplitude 0.5 that fills a bin reads its mean square 0.125 there

@@ -15,7 +15,6 @@ import (
 	"doubletake/ingest/fault"
 	"doubletake/ingest/format"
 	"doubletake/ingest/table"
-	"doubletake/pipeline/locate"
 	"doubletake/report/answer/predict"
 )
 
@@ -46,8 +45,8 @@ const previewRows = 5
 // arrowMagic begins every Arrow file.
 const arrowMagic = "ARROW1"
 
-// File describes a recording, a table (.arrow) or a model (model.json, or its folder), without a configuration.
-// options help to read a recording that does not state its format. Faults of the file are *fault.Error.
+// File describes a recording or a table (.arrow), without a configuration; Models describes models. options help to
+// read a recording that does not state its format. Faults of the file are *fault.Error.
 func File(ctx context.Context, path string, options ingest.Options) (*Description, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -55,15 +54,7 @@ func File(ctx context.Context, path string, options ingest.Options) (*Descriptio
 	}
 
 	size := info.Size()
-	switch {
-	case namesModels(path, info):
-		models, err := locate.Models(path)
-		if err != nil {
-			return nil, err
-		}
-
-		return describeModels(path, size, models), nil
-	case !info.Mode().IsRegular():
+	if !info.Mode().IsRegular() {
 		_, err := fault.Regular(path)
 		return nil, err
 	}
@@ -100,14 +91,14 @@ func describeRecording(ctx context.Context, path string, size int64, options ing
 	return description, nil
 }
 
-// namesModels reports whether File takes the path for models: a folder, or a file of JSON.
+// namesModels reports whether a path is taken for models: a folder, or a file of JSON.
 func namesModels(path string, info fs.FileInfo) bool {
 	isJSON := info.Mode().IsRegular() && strings.EqualFold(filepath.Ext(path), ".json")
 	return info.IsDir() || isJSON
 }
 
-// Models describes what File describes if the path names models. open opens them: a program that inspects often can
-// keep them. For any other path, Models returns nil.
+// Models describes trained models if the path names some: a model.json, or its folder. open opens them: a program that
+// inspects often can keep them. For any other path, Models returns nil.
 func Models(path string, open func() (*predict.Models, error)) (*Description, error) {
 	info, err := os.Stat(path)
 	if err != nil || !namesModels(path, info) {
