@@ -6,8 +6,10 @@ import (
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/floats"
 
 	"doubletake/internal/lists"
+	"doubletake/train/kernel"
 )
 
 // searchData holds the conditions on which hyperparameters are learned, and the settings of the search. The evidences
@@ -102,16 +104,12 @@ func (e *evidence) fillMatern(term maternTerm, variance float64, inputs []int, i
 	clear(e.distance)
 
 	for i, j := range inputs {
-		for p, squared := range e.squaredDifference[j] {
-			e.distance[p] += squared * inverseSquares[i]
-		}
+		floats.AddScaled(e.distance, inverseSquares[i], e.squaredDifference[j])
 	}
 
-	for p, q := range e.distance {
-		correlation, slope := matern(q)
-		term.covariance[p] = variance * correlation
-		term.slope[p] = variance * slope
-	}
+	kernel.Matern(e.distance, term.covariance, term.slope)
+	floats.Scale(variance, term.covariance)
+	floats.Scale(variance, term.slope)
 }
 
 // value returns the objective at the logarithms v, and sets grad to its gradient unless grad is nil. It returns +∞ if

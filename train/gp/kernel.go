@@ -3,6 +3,8 @@ package gp
 import (
 	"math"
 	"slices"
+
+	"doubletake/train/kernel"
 )
 
 // Hyper are the hyperparameters of one outcome's kernel, for standardised inputs and outcomes. Constant, Linear,
@@ -145,21 +147,8 @@ func (l layout) logarithms(h Hyper) []float64 {
 	return v
 }
 
-// Tiny is added to squared scaled distances, so that the derivative of a distance stays finite where two inputs are
-// equal.
-const Tiny = 1e-12
-
-// selfCorrelation is the Matérn correlation of a condition with itself. Because of Tiny it is not exactly 1.
-var selfCorrelation, _ = matern(0)
-
-// matern returns the Matérn-5/2 correlation at a squared scaled distance q = Σ(difference/length)², and −2 times
-// its derivative with respect to q.
-func matern(q float64) (correlation, slope float64) {
-	r := math.Sqrt(5 * (q + Tiny))
-	e := math.Exp(-r)
-
-	return (1 + r + r*r/3) * e, 5.0 / 3 * (1 + r) * e
-}
+// selfCorrelation is the Matérn correlation of a condition with itself. It is not exactly 1, see kernel.Matern.
+var selfCorrelation, _ = kernel.MaternAt(0)
 
 // covariance evaluates the covariance k(a, b) of the latent function at two standardised conditions, without the
 // nugget.
@@ -197,39 +186,64 @@ func powers(v []float64, exponent float64) []float64 {
 	return list
 }
 
+// rowBlock is the number of covariances that are computed together.
+const rowBlock = 64
+
 // row sets dst[i] to k(a, b_i) without curves, where b_i is row i of conditions b, each with len(a) inputs.
 func (c *covariance) row(dst, a, b []float64) {
+	inputs := len(a)
+	for first := 0; first < len(dst); first += rowBlock {
+		end := min(first+rowBlock, len(dst))
+		c.block(dst[first:end], a, b[first*inputs:end*inputs])
+	}
+}
+
+// block is row for at most rowBlock conditions.
+func (c *covariance) block(dst, a, b []float64) {
+	var all, shared [rowBlock]float64 // squared scaled distances for the two kernels
 	inputs := len(a)
 	for i := range dst {
 		x := b[i*inputs : (i+1)*inputs]
 		sum := c.constant
-		distance := 0.0
 		for j, inverse := range c.inverseSquares {
 			d := a[j] - x[j]
-			distance += d * d * inverse
+			all[i] += d * d * inverse
 			sum += c.linear[j] * a[j] * x[j]
 		}
 
-		correlation, _ := matern(distance)
-		sum += float64(c.amplitude * correlation)
-
-		if c.shared > 0 {
-			sum += float64(c.shared * c.sharedCorrelation(a, x))
-		}
-
+		shared[i] = c.sharedDistance(a, x)
 		dst[i] = sum
+	}
+
+	addMatern(dst, c.amplitude, all[:len(dst)])
+	if c.shared > 0 {
+		addMatern(dst, c.shared, shared[:len(dst)])
 	}
 }
 
-// sharedCorrelation returns the correlation of the shared kernel at two conditions.
-func (c *covariance) sharedCorrelation(a, b []float64) float64 {
+// addMatern adds the Matérn kernel with the given variance at the squared distances q, at most rowBlock, to dst.
+func addMatern(dst []float64, variance float64, q []float64) {
+	var correlation, slope [rowBlock]float64
+	kernel.Matern(q, correlation[:len(q)], slope[:len(q)])
+	for i, v := range correlation[:len(q)] {
+		dst[i] += float64(variance * v)
+	}
+}
+
+// sharedDistance returns the squared distance of two conditions for the shared kernel.
+func (c *covariance) sharedDistance(a, b []float64) float64 {
 	distance := 0.0
 	for j, inverse := range c.sharedInverseSquares {
 		d := a[c.others[j]] - b[c.others[j]]
 		distance += d * d * inverse
 	}
 
-	correlation, _ := matern(distance)
+	return distance
+}
+
+// sharedCorrelation returns the correlation of the shared kernel at two conditions.
+func (c *covariance) sharedCorrelation(a, b []float64) float64 {
+	correlation, _ := kernel.MaternAt(c.sharedDistance(a, b))
 
 	return correlation
 }

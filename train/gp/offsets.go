@@ -136,6 +136,18 @@ func (l labels) indicators() []float64 {
 	return z
 }
 
+// columnsOfLevels returns the column of Z of each level, rows × labels. All levels must have been measured.
+func (l labels) columnsOfLevels() []int {
+	place := slices.Clone(l.levels)
+	for i := range place {
+		for _, n := range l.count[:i%len(l.count)] {
+			place[i] += n
+		}
+	}
+
+	return place
+}
+
 // rows returns the labels of some rows. The levels that these rows have are numbered anew, and the others are dropped.
 func (l labels) rows(rows []int) labels {
 	labelCount := len(l.count)
@@ -295,7 +307,7 @@ func (e *evidence) integrateOffsets(grad bool) float64 {
 	n := e.n
 	columns := e.labels.columns()
 	z := e.labels.indicators()
-	w := e.inverseTimes(z, columns)
+	w := e.inverseTimesIndicators()
 	beta := transposedTimes(z, e.weights, columns)
 	log, points := integrate(e.grid, e.labels.count, gram(z, w, n, columns), beta)
 	if !grad {
@@ -319,21 +331,27 @@ func (e *evidence) integrateOffsets(grad bool) float64 {
 	return -log
 }
 
-// inverseTimes returns (K + D)⁻¹z for a matrix z of n rows, from the lower triangle of the inverse.
-func (e *evidence) inverseTimes(z []float64, columns int) []float64 {
+// inverseTimesIndicators returns W = (K + D)⁻¹Z (conditions × levels of all labels), from the lower triangle of the
+// inverse. A row of Z is 1 in the column of each of its levels and otherwise 0, so that elements of the inverse are
+// only added.
+func (e *evidence) inverseTimesIndicators() []float64 {
 	n := e.n
+	columns := e.labels.columns()
+	labelCount := len(e.labels.count)
+	place := e.labels.columnsOfLevels()
 	product := make([]float64, n*columns)
 	for i := range n {
-		for k := range i {
-			q := e.inverse[i*n+k]
-			for c := range columns {
-				product[i*columns+c] += float64(q * z[k*columns+c])
-				product[k*columns+c] += float64(q * z[i*columns+c])
+		row := product[i*columns : (i+1)*columns]
+		own := place[i*labelCount : (i+1)*labelCount]
+		for k, q := range e.inverse[i*n : i*n+i] {
+			for c, p := range own {
+				row[place[k*labelCount+c]] += q
+				product[k*columns+p] += q
 			}
 		}
 
-		for c := range columns {
-			product[i*columns+c] += float64(e.inverse[i*n+i] * z[i*columns+c])
+		for _, p := range own {
+			row[p] += e.inverse[i*n+i]
 		}
 	}
 

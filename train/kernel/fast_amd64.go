@@ -156,21 +156,42 @@ func bitsFast(dst []uint16, drop uint16, s *Lanes) {
 	bitsAVX2(&dst[16], len(dst)/32, &s[0][4], &threshold[0])
 }
 
-// tiles returns the tile functions of Subtract and of Add.
-func tiles() (fused, rounded tile) {
-	if avx2 == nil {
-		return fusedPortable, roundedPortable
+// newTileSets returns the tiles that this processor can run, the fastest first.
+func newTileSets() []tileSet {
+	list := []tileSet{portableTiles}
+	if avx2 != nil {
+		list = append([]tileSet{{"avx2", subtractAVX2, addAVX2}}, list...)
 	}
 
-	const half = tileColumns / 2 // columns per call of the assembly
-	fused = func(c, a, b []float64, k, ldc int) {
-		productAVX2(&c[0], &a[0], &b[0], k, ldc)
-		productAVX2(&c[half], &a[0], &b[half], k, ldc)
-	}
-	rounded = func(c, a, b []float64, k, ldc int) {
-		roundedAVX2(&c[0], &a[0], &b[0], k, ldc)
-		roundedAVX2(&c[half], &a[0], &b[half], k, ldc)
+	if avx2 != nil && cpu.X86.HasAVX512F {
+		list = append([]tileSet{{"avx512", subtractAVX512, addAVX512}}, list...)
 	}
 
-	return fused, rounded
+	return list
+}
+
+func subtractAVX512(c, a, b []float64, k, ldc int) { subtractTileAVX512(&c[0], &a[0], &b[0], k, ldc) }
+func addAVX512(c, a, b []float64, k, ldc int)      { addTileAVX512(&c[0], &a[0], &b[0], k, ldc) }
+
+// halfTile is the number of columns that a call of the assembly for AVX2 computes.
+const halfTile = tileColumns / 2
+
+func subtractAVX2(c, a, b []float64, k, ldc int) {
+	subtractTileAVX2(&c[0], &a[0], &b[0], k, ldc)
+	subtractTileAVX2(&c[halfTile], &a[0], &b[halfTile], k, ldc)
+}
+
+func addAVX2(c, a, b []float64, k, ldc int) {
+	addTileAVX2(&c[0], &a[0], &b[0], k, ldc)
+	addTileAVX2(&c[halfTile], &a[0], &b[halfTile], k, ldc)
+}
+
+// maternFast does the work of Matern for the first distances, and returns their number.
+func maternFast(q, correlation, slope []float64) int {
+	n := len(q) / maternStep * maternStep
+	if avx2 == nil || n == 0 {
+		return 0
+	}
+
+	return maternAVX2(&q[0], &correlation[0], &slope[0], n, leastDistance)
 }

@@ -40,18 +40,31 @@ var packs = sync.Pool{New: func() any { return new(packed) }}
 // length of the reduction, and ldc the row stride of c.
 type tile func(c, a, b []float64, k, ldc int)
 
-// fused subtracts by fused multiply-adds. rounded adds, and rounds each product first.
-var fused, rounded = tiles()
+// tileSet holds the two tiles in the instructions of one kind of processor. All sets give the same bits.
+type tileSet struct {
+	name     string
+	subtract tile // by fused multiply-adds
+	add      tile // rounds each product before it adds it
+}
+
+// portableTiles are tiles in plain Go.
+var portableTiles = tileSet{"portable", subtractPortable, addPortable}
+
+// tileSets are the tiles that this processor can run, the fastest first.
+var tileSets = newTileSets()
+
+// tiles are the tiles in use. Only tests change them.
+var tiles = tileSets[0]
 
 // Subtract computes c −= a·b, with c m×n and c.Col 1, a m×k, and b k×n. Each
 // element goes through k fused multiply-adds in the order of the reduction, so that
 // the bits are the same on every machine.
-func Subtract(m, n, k int, a, b, c View) { fused.product(m, n, k, a, b, c) }
+func Subtract(m, n, k int, a, b, c View) { tiles.subtract.product(m, n, k, a, b, c) }
 
 // Add computes c += a·b, with the shapes of Subtract. It rounds each product before it is
 // added: the bits are the same as with a simple loop, and with gonum's routines that add
 // multiples of rows.
-func Add(m, n, k int, a, b, c View) { rounded.product(m, n, k, a, b, c) }
+func Add(m, n, k int, a, b, c View) { tiles.add.product(m, n, k, a, b, c) }
 
 // product applies t to all tiles of c. It has the parameters of Subtract.
 func (t tile) product(m, n, k int, a, b, c View) {
@@ -164,8 +177,8 @@ func (t tile) all(a, b []float64, c View, m, n, k int) {
 	}
 }
 
-// fusedPortable does the work of fused in plain Go.
-func fusedPortable(c, a, b []float64, k, ldc int) {
+// subtractPortable subtracts by fused multiply-adds.
+func subtractPortable(c, a, b []float64, k, ldc int) {
 	for l := range k {
 		bl := b[l*tileColumns:][:tileColumns]
 		for r, x := range a[l*tileRows:][:tileRows] {
@@ -177,8 +190,8 @@ func fusedPortable(c, a, b []float64, k, ldc int) {
 	}
 }
 
-// roundedPortable does the work of rounded in plain Go.
-func roundedPortable(c, a, b []float64, k, ldc int) {
+// addPortable rounds each product before it adds it.
+func addPortable(c, a, b []float64, k, ldc int) {
 	for l := range k {
 		bl := b[l*tileColumns:][:tileColumns]
 		for r, x := range a[l*tileRows:][:tileRows] {

@@ -14,7 +14,7 @@ import (
 )
 
 // Expected values: the definition, one multiply-add after the other, fused for Subtract and rounded for Add. Every
-// element is the same to the bit, with the portable tiles and with the processor's, whichever way b is stored. The
+// element is the same to the bit, with all tiles that the processor can run, whichever way b is stored. The
 // shapes reach over the edges of tiles and blocks. The gaps between the rows of c do not change.
 func TestProducts(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 1))
@@ -27,7 +27,7 @@ func TestProducts(t *testing.T) {
 		return v
 	}
 
-	defer func() { fused, rounded = tiles() }()
+	defer func() { tiles = tileSets[0] }()
 
 	for _, s := range []struct{ m, n, k int }{
 		{1, 1, 1}, {6, 16, 1}, {7, 17, 3}, {5, 15, 193}, {97, 33, 40}, {100, 530, 200}, {12, 64, 385},
@@ -63,19 +63,14 @@ func TestProducts(t *testing.T) {
 		}
 
 		for _, bv := range []View{plain, turned} {
-			for _, portable := range []bool{false, true} {
-				fused, rounded = tiles()
-				if portable {
-					fused = fusedPortable
-					rounded = roundedPortable
-				}
-
+			for _, set := range tileSets {
+				tiles = set
 				difference := slices.Clone(c)
 				sum := slices.Clone(c)
 				Subtract(m, n, k, av, bv, View{Data: difference, Row: n + 3, Col: 1})
 				Add(m, n, k, av, bv, View{Data: sum, Row: n + 3, Col: 1})
 
-				what := fmt.Sprintf("%+v, strides %d and %d, portable %v", s, bv.Row, bv.Col, portable)
+				what := fmt.Sprintf("%+v, strides %d and %d, tiles %s", s, bv.Row, bv.Col, set.name)
 				assert.Equal(t, wantDifference, difference, "Subtract %s", what)
 				assert.Equal(t, wantSum, sum, "Add %s", what)
 			}
@@ -135,20 +130,28 @@ func TestSolve(t *testing.T) {
 	}
 }
 
-// BenchmarkSubtract measures the product of 1024×1024 matrices.
+// BenchmarkSubtract measures the product of matrices with all tiles that the processor can run.
 func BenchmarkSubtract(b *testing.B) {
-	const n = 1024
-	v := make([]float64, n*n)
-	c := make([]float64, n*n)
+	defer func() { tiles = tileSets[0] }()
 
-	for i := range v {
-		v[i] = float64(i%7) - 3
+	for _, n := range []int{64, 320, 1024} {
+		v := make([]float64, n*n)
+		c := make([]float64, n*n)
+		for i := range v {
+			v[i] = float64(i%7) - 3
+		}
+
+		m := View{Data: v, Row: n, Col: 1}
+		for _, set := range tileSets {
+			tiles = set
+			b.Run(fmt.Sprintf("%d/%s", n, set.name), func(b *testing.B) {
+				for b.Loop() {
+					Subtract(n, n, n, m, m.T(), View{Data: c, Row: n, Col: 1})
+				}
+
+				operations := 2 * float64(n*n*n) * float64(b.N)
+				b.ReportMetric(operations/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+			})
+		}
 	}
-
-	m := View{Data: v, Row: n, Col: 1}
-	for b.Loop() {
-		Subtract(n, n, n, m, m.T(), View{Data: c, Row: n, Col: 1})
-	}
-
-	b.ReportMetric(2*n*n*n*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
 }

@@ -35,10 +35,19 @@ func addRowsAVX2(sum *float32, d *float32, rows int, n int)
 func sumsAVX2(c *float32, w *float32, e *float32, n int, out *float64)
 
 //go:noescape
-func productAVX2(c *float64, a *float64, b *float64, k int, ldc int)
+func subtractTileAVX2(c *float64, a *float64, b *float64, k int, ldc int)
 
 //go:noescape
-func roundedAVX2(c *float64, a *float64, b *float64, k int, ldc int)
+func addTileAVX2(c *float64, a *float64, b *float64, k int, ldc int)
+
+//go:noescape
+func subtractTileAVX512(c *float64, a *float64, b *float64, k int, ldc int)
+
+//go:noescape
+func addTileAVX512(c *float64, a *float64, b *float64, k int, ldc int)
+
+//go:noescape
+func maternAVX2(q *float64, correlation *float64, slope *float64, n int, tiny float64) (done int)
 
 //go:noescape
 func bitsAVX2(dst *uint16, blocks int, state *uint64, threshold *uint64)

@@ -67,7 +67,7 @@ func (s *solving) solve(n int, divide bool) {
 		tile := s.b[i*tileColumns:][:tileRows*tileColumns]
 		strip := s.l[i*n:]
 		if i > 0 {
-			rounded(tile, strip, s.b[:], i, tileColumns)
+			tiles.add(tile, strip, s.b[:], i, tileColumns)
 		}
 
 		rows := min(tileRows, n-i)
@@ -86,7 +86,7 @@ func (s *solving) solve(n int, divide bool) {
 			}
 
 			if r+1 < rows { // subtract it from the later rows; for the others the strip has zeros
-				rounded(tile, strip[(i+r)*tileRows:], row, 1, tileColumns)
+				tiles.add(tile, strip[(i+r)*tileRows:], row, 1, tileColumns)
 			}
 		}
 	}
@@ -164,7 +164,7 @@ func SolveDots(l, b View, n, rows int) {
 				clear(s.sums[p][:])
 				if j > 0 {
 					part := s.dots[(j+p)*strip:]
-					rounded(s.sums[p][:], part, s.columns[p][0][:], j/dotParts, tileColumns)
+					tiles.add(s.sums[p][:], part, s.columns[p][0][:], j/dotParts, tileColumns)
 				}
 			}
 

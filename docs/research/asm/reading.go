@@ -10,7 +10,7 @@ import (
 
 // The assembly of reading.
 func reading(ctx *build.Context) {
-	s := set{ctx, "AVX2", true}
+	s := set{Context: ctx, name: "AVX2", single: true}
 	for _, size := range []int{2, 3, 4} {
 		s.unpack(size)
 	}

@@ -18,10 +18,19 @@ type set struct {
 	*build.Context
 	name   string // suffix of the functions
 	single bool   // float32
+	wide   bool   // registers of AVX-512
 }
 
-// registerBytes is the size of a register.
+// registerBytes is the size of a register of AVX2.
 const registerBytes = 32
+
+// bytes is the size of a register of the set.
+func (s set) bytes() int {
+	if s.wide {
+		return 2 * registerBytes
+	}
+	return registerBytes
+}
 
 // size is that of a number, in bytes.
 func (s set) size() int {
@@ -42,7 +51,12 @@ func either[F any](s set, double, single F) F {
 // lanes is how many numbers a register holds.
 func (s set) lanes() int { return registerBytes / s.size() }
 
-func (s set) vec() VecVirtual { return s.YMM() }
+func (s set) vec() VecVirtual {
+	if s.wide {
+		return s.ZMM()
+	}
+	return s.YMM()
+}
 
 func (s set) vecs(n int) []VecVirtual {
 	v := make([]VecVirtual, n)

@@ -9,7 +9,7 @@ import (
 // The assembly of training. Tiles of products hold their sums in registers over the whole
 // reduction: 6 rows × 16 columns (12 registers), for the last rows 4 × 16.
 func training(ctx *build.Context) {
-	s := set{ctx, "AVX2", true}
+	s := set{Context: ctx, name: "AVX2", single: true}
 	s.gemm("6", 6)
 	s.gemm("4", 4)
 	s.outer()
@@ -19,8 +19,12 @@ func training(ctx *build.Context) {
 	s.variance()
 	s.addRows()
 	s.sums()
-	s.product("product")
-	s.product("rounded")
+	s.product("subtractTile")
+	s.product("addTile")
+	wide := set{Context: ctx, name: "AVX512", wide: true}
+	wide.product("subtractTile")
+	wide.product("addTile")
+	s.matern()
 	s.bits()
 }
 
@@ -228,24 +232,24 @@ func (s set) addRows() {
 	s.end()
 }
 
-// product subtracts a·b from a tile of c, in float64: 6 rows of two registers. a
-// and b are packed, 6 and 16 numbers for each step of the reduction. rounded adds it, and
-// rounds each product first.
+// product generates subtractTile or addTile. subtractTile subtracts a·b from a tile of c, in float64: 6 rows of two
+// registers. a and b are packed, 6 and 16 numbers for each step of the reduction. addTile adds it, and rounds each
+// product first.
 func (s set) product(name string) {
 	s.single = false
 	s.begin(name, "c, a, b *float64, k, ldc int")
 	first, a, b, k, ldc := s.param("c"), s.param("a"), s.param("b"), s.param("k"), s.stride("ldc", 8)
 	c, acc := s.bases(first, ldc, 6), s.vecs(12)
 	for i, v := range acc {
-		s.VMOVUPD(rowAt(c, ldc, i/2, i%2*registerBytes), v)
+		s.VMOVUPD(rowAt(c, ldc, i/2, i%2*s.bytes()), v)
 	}
 	s.repeat(name+s.name+"_k", k, 1, func() {
-		bv, x := []VecVirtual{s.load(at(b, 0)), s.load(at(b, registerBytes))}, s.vec()
+		bv, x := []VecVirtual{s.load(at(b, 0)), s.load(at(b, s.bytes()))}, s.vec()
 		for i, v := range acc {
 			if i%2 == 0 {
 				s.VBROADCASTSD(at(a, 4*i), x)
 			}
-			if name == "product" {
+			if name == "subtractTile" {
 				s.VFNMADD231PD(bv[i%2], x, v)
 			} else {
 				s.VADDPD(s.mul(x, bv[i%2]), v, v)
@@ -255,7 +259,7 @@ func (s set) product(name string) {
 		s.advance(128, b)
 	})
 	for i, v := range acc {
-		s.VMOVUPD(v, rowAt(c, ldc, i/2, i%2*registerBytes))
+		s.VMOVUPD(v, rowAt(c, ldc, i/2, i%2*s.bytes()))
 	}
 	s.end()
 }
@@ -333,5 +337,97 @@ func (s set) transpose() {
 		s.LEAQ(Mem{Base: src, Index: lds, Scale: 4}, src)
 		s.advance(16, dst)
 	})
+	s.end()
+}
+
+// The numbers of math.Exp in Go's assembly for amd64, from which matern must not differ: ln 2 in two parts, and the
+// coefficients 1/8! to 1/2!, 1 of the series of (exp(x) − 1)/x.
+const (
+	log2OfE  = 1.4426950408889634073599246810018920
+	ln2Upper = 0.69314718055966295651160180568695068359375
+	ln2Lower = 0.28235290563031577122588448175013436025525412068e-12
+)
+
+var expSeries = []float64{
+	2.4801587301587301587e-5, 1.9841269841269841270e-4, 1.3888888888888888889e-3, 8.3333333333333333333e-3,
+	4.1666666666666666667e-2, 1.6666666666666666667e-1, 0.5, 1,
+}
+
+// smallestNormal is the exponent below which exp is not a normal number.
+const smallestNormal = -708
+
+// matern generates the Matérn-5/2 correlations at four squared distances q for each turn, and −2 times their
+// derivatives:
+//
+//	r = √(5·(q + tiny)), correlation = (1 + r + r²/3)·exp(−r), slope = 5/3·(1 + r)·exp(−r)
+//
+// exp is computed by the steps of math.Exp, so that both give the same bits. The function stops before four distances
+// for which exp would not be a normal number, and returns the number of distances before these.
+func (s set) matern() {
+	s.single = false
+	s.begin("matern", "q, correlation, slope *float64, n int, tiny float64", "done int")
+	q, correlation, slope, n := s.param("q"), s.param("correlation"), s.param("slope"), s.param("n")
+	tiny, done := s.broadcastParam("tiny"), s.GP64()
+	s.XORQ(done, done)
+
+	s.Label("matern_loop")
+	s.CMPQ(done, n)
+	s.JGE(LabelRef("matern_end"))
+
+	r := s.add(s.load(Mem{Base: q, Index: done, Scale: 8}), tiny)
+	s.VMULPD(s.constant(5), r, r)
+	s.VSQRTPD(r, r)
+
+	x := s.sub(s.zeros(1)[0], r)
+	inside, mask := s.vec(), s.GP32()
+	s.VCMPPD(Imm(0x1D), s.constant(smallestNormal), x, inside) // not less, and a number
+	s.VMOVMSKPD(inside, mask)
+	s.CMPL(mask, Imm(15))
+	s.JNE(LabelRef("matern_end"))
+
+	// exp(x) = 2ᵉ·(exp(y/16))¹⁶ with y = x − e·ln 2
+	exponent, whole, y := s.XMM(), s.vec(), s.vec()
+	s.VMULPD(s.constant(log2OfE), x, y)
+	s.VCVTPD2DQY(y, exponent)
+	s.VCVTDQ2PD(exponent, whole)
+	s.VFNMADD231PD(s.constant(ln2Upper), whole, x)
+	s.VFNMADD231PD(s.constant(ln2Lower), whole, x)
+	s.VMULPD(s.constant(1.0/16), x, x)
+
+	sum := s.load(s.constant(expSeries[0]))
+	for _, coefficient := range expSeries[1:] {
+		s.VFMADD213PD(s.constant(coefficient), x, sum)
+	}
+
+	s.VMULPD(sum, x, x) // exp(y/16) − 1, which four steps square
+	for step := range 4 {
+		plus2 := s.vec()
+		s.VADDPD(s.constant(2), x, plus2)
+		if step < 3 {
+			s.VMULPD(plus2, x, x)
+		} else {
+			s.VFMADD213PD(s.constant(1), plus2, x)
+		}
+	}
+
+	power := s.vec() // 2ᵉ
+	s.VPMOVSXDQ(exponent, power)
+	s.VPADDQ(s.constBits(0x3FF), power, power)
+	s.VPSLLQ(Imm(52), power, power)
+	s.VMULPD(power, x, x)
+
+	square := s.mul(r, r)
+	s.VDIVPD(s.constant(3), square, square)
+	s.VADDPD(s.constant(1), r, r)
+	sum = s.mul(s.add(r, square), x)
+	s.VMOVUPD(sum, Mem{Base: correlation, Index: done, Scale: 8})
+	s.VMULPD(s.constant(5.0/3), r, r)
+	s.VMULPD(x, r, r)
+	s.VMOVUPD(r, Mem{Base: slope, Index: done, Scale: 8})
+	s.ADDQ(Imm(4), done)
+	s.JMP(LabelRef("matern_loop"))
+
+	s.Label("matern_end")
+	s.Store(done, s.ReturnIndex(0))
 	s.end()
 }

@@ -13,7 +13,7 @@ import (
 // registers, one after the other. No fused multiply-add: every product is rounded, as in
 // the portable twin, so that both sets give the same bits.
 func transforms(ctx *build.Context) {
-	s := set{ctx, "AVX2", false}
+	s := set{Context: ctx, name: "AVX2"}
 	s.stages()
 	s.twist()
 	s.addPower()
