@@ -1,12 +1,14 @@
 // Package kernel contains the inner loops of training: dense layers, their
 // gradients, the β-NLL and Adam, for networks of a few thousand weights. It also has
-// products and triangular solves of float64 matrices (product.go, triangle.go).
+// products and triangular solves of float64 matrices (product.go, triangle.go), and Matérn
+// correlations (matern.go).
 //
 // A Set is one implementation of the loops for networks. "portable" is plain Go and gives
 // the same bits on every machine: it uses no fused multiply-add, and has exp and log of its
 // own. "avx2" is assembly for amd64. It uses fused multiply-add, so that its last bits differ
 // from the portable set's; they are the same on every machine that runs it. The functions
-// for float64 matrices do not belong to a set. Their bits are the same everywhere.
+// for float64 matrices do not belong to a set. They use the widest registers that the
+// processor has, AVX-512 included, and their bits are the same everywhere.
 //
 // # Layout
 //
