@@ -3,6 +3,8 @@ package scaffold
 import (
 	"maps"
 	"slices"
+
+	"doubletake/ingest/filename"
 )
 
 // noConditions is the note about names without conditions.
@@ -60,7 +62,7 @@ func (p *plan) fromNames(s *sheet, files []string) []string {
 		p.note("speed in the names counts settings; it is no speed in m/s (u_inf_m_s): rename it, or correct its values")
 	}
 
-	if s.hasCondition(unnamed) {
+	if s.hasCondition(filename.Unnamed) {
 		p.note("a number in the names has no word with it and is called condition: rename it")
 	}
 

@@ -11,6 +11,7 @@ import (
 
 	"doubletake/ingest/condition"
 	"doubletake/ingest/fault"
+	"doubletake/ingest/filename"
 	"doubletake/ingest/vocabulary"
 	"doubletake/internal/lists"
 )
@@ -47,11 +48,8 @@ type field struct {
 	isCondition bool
 }
 
-// unnamed begins the header of numbers in names that have no word: condition, condition_2.
-const unnamed = "condition"
-
 // hasNoWord reports whether a column holds numbers of names that have no word.
-func (f *field) hasNoWord() bool { return strings.HasPrefix(f.head, unnamed) }
+func (f *field) hasNoWord() bool { return strings.HasPrefix(f.head, filename.Unnamed) }
 
 // hasWord reports whether the name or the header has a word that matches one of some patterns.
 func (f *field) hasWord(words ...vocabulary.Pattern) bool {
@@ -97,7 +95,7 @@ func (f *field) mayHideDifferences() bool {
 		return true
 	case isSetting && f.countDistinct() > 1 && len(f.stated()) < len(f.texts):
 		return true
-	case f.why != noRepeats || f.values != nil || f.name == copyKey:
+	case f.why != noRepeats || f.values != nil || f.name == filename.Copy:
 		return false
 	}
 

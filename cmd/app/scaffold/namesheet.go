@@ -5,12 +5,12 @@ import (
 	"encoding/csv"
 	"fmt"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/condition"
+	"doubletake/ingest/filename"
 	"doubletake/ingest/vocabulary"
 	"doubletake/internal/lists"
 )
@@ -18,7 +18,7 @@ import (
 // nameSheet reads the conditions in the names of files and gives their columns roles. The sheet has a row for each file
 // whose name states what most names do; the other files are in lacking.
 func nameSheet(files []string) *sheet {
-	names := readNames(files)
+	names := filename.Read(files)
 	s := &sheet{source: "the names", lacking: map[string]string{}}
 	s.takeComplete(files, names)
 	s.addPieces()
@@ -37,64 +37,13 @@ func nameSheet(files []string) *sheet {
 	return s
 }
 
-// namePieces are the pieces of the names of all files.
-type namePieces struct {
-	pieces [][]piece // of each file
-	common []string  // the keys that most names have
-}
-
-// readNames reads the pieces of the names of files.
-func readNames(files []string) namePieces {
-	bases := make([]string, len(files))
-	for i, file := range files {
-		bases[i] = strings.TrimSuffix(file, path.Ext(file))
-	}
-
-	bases = restorePoints(bases)
-	cuts := condition.CutNames(bases)
-	dates := shortDates(bases)
-	pieces := make([][]piece, len(files))
-	for i := range files {
-		pieces[i] = readPieces(bases[i], cuts[i], dates[i])
-	}
-
-	markCopies(bases, pieces)
-	pieces, count := splitNameParts(files, pieces)
-
-	return namePieces{pieces: pieces, common: commonKeys(count, len(files))}
-}
-
-// commonKeys returns the keys that more than half of n names have. Keys of numbers that count are common only if there
-// are no others: otherwise a file 3000rpm would be left out beside 3000rpm (2).
-func commonKeys(count map[string]int, n int) []string {
-	var common, counting []string
-	for _, key := range slices.Sorted(maps.Keys(count)) {
-		isText := key == "" // texts get their columns later
-		if isText || key == "time" || 2*count[key] <= n {
-			continue
-		}
-
-		if vocabulary.Counters.MatchString(key) {
-			counting = append(counting, key)
-		} else {
-			common = append(common, key)
-		}
-	}
-
-	if len(common) == 0 {
-		return counting
-	}
-
-	return common
-}
-
 // takeComplete takes the files whose names state what most names do, and keeps what the names of the others lack. A
 // name with another number of unnamed numbers than most is of no use, since nobody knows which number is which.
-func (s *sheet) takeComplete(files []string, names namePieces) {
+func (s *sheet) takeComplete(files []string, names filename.Names) {
 	unnamedNumbers := make([]int, len(files))
 	for i, name := range files {
-		for _, p := range names.pieces[i] {
-			if p.isUnnamed(name) {
+		for _, p := range names.Pieces[i] {
+			if p.IsUnnamed(name) {
 				unnamedNumbers[i]++
 			}
 		}
@@ -109,8 +58,8 @@ func (s *sheet) takeComplete(files []string, names namePieces) {
 			lack = fmt.Sprintf("words for its numbers: %d, where most have %d", unnamedNumbers[i], usual)
 		}
 
-		for _, key := range names.common {
-			if !slices.ContainsFunc(names.pieces[i], func(p piece) bool { return p.key == key }) {
+		for _, key := range names.Common {
+			if !slices.ContainsFunc(names.Pieces[i], func(p filename.Piece) bool { return p.Key == key }) {
 				lack = key
 			}
 		}
@@ -121,26 +70,17 @@ func (s *sheet) takeComplete(files []string, names namePieces) {
 		}
 
 		s.files = append(s.files, file)
-		s.pieces = append(s.pieces, names.pieces[i])
+		s.pieces = append(s.pieces, names.Pieces[i])
 	}
 
 	s.rows = len(s.pieces)
-}
-
-// isUnnamed reports whether a number has neither a word that is known nor a unit.
-func (p piece) isUnnamed(name string) bool {
-	if p.kind != numberKind || p.unit != "" || p.key == copyKey {
-		return false
-	}
-
-	return !vocabulary.IsKnown(strings.TrimRight(name[p.begin:p.textBegin], " _-=."))
 }
 
 // addPieces adds a column for each key of the names.
 func (s *sheet) addPieces() {
 	for row, pieces := range s.pieces {
 		for _, p := range pieces {
-			if p.key != "" {
+			if p.Key != "" {
 				s.addPiece(p, row)
 			}
 		}
@@ -148,45 +88,31 @@ func (s *sheet) addPieces() {
 }
 
 // addPiece sets the row of a piece's column.
-func (s *sheet) addPiece(p piece, row int) {
-	column := s.byHeadOrNew(p.key)
-	column.texts[row] = p.text
+func (s *sheet) addPiece(p filename.Piece, row int) {
+	column := s.byHeadOrNew(p.Key)
+	column.texts[row] = p.Text
 	switch {
-	case p.key == copyKey:
+	case p.Key == filename.Copy:
 		column.values = nil
 		column.setRole(runs, "it tells recordings of one name apart")
-	case p.kind == numberKind:
-		column.values[row] = p.value()
-		if _, multiplies := vocabulary.Multipliers[p.unit]; !multiplies {
-			column.unit = cmp.Or(column.unit, p.unit)
+	case p.Kind == filename.Number:
+		column.values[row] = p.Value()
+		if _, multiplies := vocabulary.Multipliers[p.Unit]; !multiplies {
+			column.unit = cmp.Or(column.unit, p.Unit)
 		}
 	}
 
-	if p.mayBeMinus && column.values != nil {
+	if p.MayBeMinus && column.values != nil {
 		sign := ""
 		if column.values[row] < 0 {
 			sign = "-"
 		}
 
 		name := s.files[row]
-		inPattern := strings.TrimRight(name[p.begin:p.textBegin], "-") + sign + "{" + column.name + "}"
+		inPattern := strings.TrimRight(name[p.Begin:p.TextBegin], "-") + sign + "{" + column.name + "}"
 		value := column.values[row]
-		column.noteReading(name[p.begin:p.textEnd], "%v; for %v write %s in the pattern", value, -value, inPattern)
+		column.noteReading(name[p.Begin:p.TextEnd], "%v; for %v write %s in the pattern", value, -value, inPattern)
 	}
-}
-
-// value returns the value of a number. Three decimals of a speed of a shaft are thousands: nobody sets 6.000 rpm.
-func (p piece) value() float64 {
-	value, _ := condition.ParseName(p.text)
-	if factor, multiplies := vocabulary.Multipliers[p.unit]; multiplies {
-		value *= factor
-	}
-
-	if (p.key == "rpm" || p.key == "n") && ambiguousMark.MatchString(p.text) {
-		value *= 1000
-	}
-
-	return value
 }
 
 // addThings adds columns of the texts that differ between names. If all names have equally many such texts, each place
@@ -199,8 +125,8 @@ func (s *sheet) addThings() {
 		for row := range places {
 			for n, k := range places[row] {
 				p := &s.pieces[row][k]
-				p.key = nthName("thing", n+1)
-				s.byHeadOrNew(p.key).texts[row] = p.text
+				p.Key = filename.Nth("thing", n+1)
+				s.byHeadOrNew(p.Key).texts[row] = p.Text
 			}
 		}
 
@@ -212,7 +138,7 @@ func (s *sheet) addThings() {
 	for row := range places {
 		var texts []string
 		for _, k := range places[row] {
-			texts = append(texts, s.pieces[row][k].text)
+			texts = append(texts, s.pieces[row][k].Text)
 		}
 
 		joined[row] = strings.Join(texts, " ")
@@ -240,9 +166,9 @@ func (s *sheet) differingTexts() [][]int {
 	for _, pieces := range s.pieces {
 		seen := map[string]bool{}
 		for _, p := range pieces {
-			if p.kind == wordKind && !seen[p.text] {
-				seen[p.text] = true
-				names[p.text]++
+			if p.Kind == filename.Word && !seen[p.Text] {
+				seen[p.Text] = true
+				names[p.Text]++
 			}
 		}
 	}
@@ -250,7 +176,7 @@ func (s *sheet) differingTexts() [][]int {
 	places := make([][]int, s.rows)
 	for row, pieces := range s.pieces {
 		for k, p := range pieces {
-			if p.kind == wordKind && names[p.text] < s.rows {
+			if p.Kind == filename.Word && names[p.Text] < s.rows {
 				places[row] = append(places[row], k)
 			}
 		}
@@ -266,13 +192,13 @@ func (s *sheet) pattern() string {
 	written := ""
 	end := 0
 	for _, p := range s.pieces[0] {
-		column := s.byHead(p.key)
+		column := s.byHead(p.Key)
 		if column == nil || column.countDistinct() < 2 {
 			continue
 		}
 
-		written += name[end:p.textBegin] + "{" + column.patternField() + "}"
-		end = p.textEnd
+		written += name[end:p.TextBegin] + "{" + column.patternField() + "}"
+		end = p.TextEnd
 	}
 
 	written += name[end:]

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"doubletake/ingest/condition"
 	"doubletake/ingest/vocabulary"
@@ -129,7 +130,7 @@ var notWord = regexp.MustCompile(`[^A-Za-z0-9]+`)
 // outcomeOfChannel returns a name for the outcome of a channel that tables may have, and that no other outcome has.
 func (p *plan) outcomeOfChannel(channel string) string {
 	name := strings.Trim(strings.ToLower(notWord.ReplaceAllString(channel, "_")), "_")
-	if name == "" || isDigit(name[0]) {
+	if name == "" || unicode.IsDigit(rune(name[0])) {
 		name = "column_" + name
 	}
 

@@ -6,9 +6,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"doubletake/ingest/condition"
+	"doubletake/ingest/filename"
 	"doubletake/ingest/vocabulary"
 )
 
@@ -16,22 +16,7 @@ import (
 // number or two. The functions of this file choose a reading for a whole column, and keep a line for people if there is
 // another.
 
-// shortDays are the forms, as in time.Parse, of dates that names state without a century, or without a year. shortMarks
-// writes their separators as points.
 var (
-	shortDays  = []string{"0102", "0201", "01.02", "02.01", "060102", "020106", "010206", "2.1.06", "1.2.06"}
-	shortMarks = strings.NewReplacer("-", ".", "_", ".")
-)
-
-// Years of measurements, by which dates without a century are told from other numbers.
-const (
-	firstYear = 2015
-	lastYear  = 2035
-)
-
-var (
-	// ambiguousMark matches numbers whose mark may be of decimals or of thousands: 4.500.
-	ambiguousMark = regexp.MustCompile(`^[1-9]\d{0,2}[.,]\d{3}$`)
 	// anyNumber matches a number with its sign.
 	anyNumber = regexp.MustCompile(`(?i:(?:neg|minus|pos|plus|[mnp])[_ ]?)?[-+−]?\d[\d.,p]*`)
 	// twoNumbers matches the end of a name up to a number if it may be one number or two: 0-5, 12_25, 1.5x10, 4_500. The
@@ -40,26 +25,10 @@ var (
 		`(?:^|(?i:re|rpm|n)|[^\pL\d.,])([1-9]\d{0,2}[_ ,]\d{3}))$`)
 )
 
-// shortDates returns the short date in each name. It returns "" for each if not all names have a date of the same form.
-func shortDates(names []string) []string {
-	dates := make([]string, len(names))
-	for i, name := range names {
-		if m := shortDateInName.FindStringSubmatch(name); m != nil {
-			dates[i] = m[1]
-		}
-	}
-
-	if possibleDays(dates) == "" {
-		clear(dates)
-	}
-
-	return dates
-}
-
 // readForms reads columns of numbers as dates, or as decimals, if all texts have a form that people use for them.
 func (s *sheet) readForms() {
 	for _, column := range s.fields {
-		days := possibleDays(column.texts)
+		days := filename.PossibleDays(column.texts)
 		padded := column.firstPadded()
 		first := column.texts[0]
 		switch {
@@ -99,55 +68,12 @@ func (f *field) mayLackPoint() bool {
 	return vocabulary.Decimals.MatchString(f.head) && (f.head == "j" || !slices.Contains(f.values, 0))
 }
 
-// possibleDays returns the days that the first of the texts may mean, joined by "or", if all texts are dates of one
-// short form and one year. It returns "" for other texts. Dates without a year need a leading zero in one of the
-// texts.
-func possibleDays(texts []string) string {
-	var days []string
-	hasZero := slices.ContainsFunc(texts, func(text string) bool { return strings.HasPrefix(text, "0") })
-	for _, form := range shortDays {
-		hasYear := strings.Contains(form, "06")
-		if !hasYear && !hasZero {
-			continue
-		}
-
-		day, ok := parseOfOneYear(form, texts)
-		isPossible := !hasYear || day.Year() >= firstYear && day.Year() <= lastYear
-		if ok && isPossible {
-			days = append(days, strings.TrimSuffix(day.Format("January 2 2006"), " 0000"))
-		}
-	}
-
-	return strings.Join(days, ", or ")
-}
-
-// parseOfOneYear reads texts as days, and returns the first. It returns false if a text is not a day of the form, or
-// the days are of several years.
-func parseOfOneYear(form string, texts []string) (first time.Time, ok bool) {
-	for i, text := range texts {
-		day, err := time.Parse(form, shortMarks.Replace(text))
-		if err != nil || day.IsZero() {
-			return time.Time{}, false
-		}
-
-		if i == 0 {
-			first = day
-		}
-
-		if day.Year() != first.Year() {
-			return time.Time{}, false
-		}
-	}
-
-	return first, true
-}
-
 // firstPadded returns the row of the first number with a zero before it if all texts have equally many digits, and −1
 // otherwise.
 func (f *field) firstPadded() int {
 	n := len(f.texts[0])
 	for _, text := range f.texts {
-		if len(text) != n || !allDigits.MatchString(text) {
+		if len(text) != n || !filename.AllDigits.MatchString(text) {
 			return -1
 		}
 	}
@@ -179,7 +105,7 @@ func (s *sheet) noteReadings() {
 func (f *field) noteFormReading() {
 	padded := f.firstPadded()
 	all := f.distinctCells()
-	ambiguous := slices.IndexFunc(f.texts, ambiguousMark.MatchString)
+	ambiguous := slices.IndexFunc(f.texts, filename.AmbiguousMark.MatchString)
 	isQuantity := f.values != nil && f.role != runs && !f.isAir()
 	switch {
 	case ambiguous >= 0 && isQuantity && !slices.ContainsFunc(all, hasDecimalMark):
@@ -206,13 +132,13 @@ func (f *field) mayBeDecimal(padded int) bool {
 
 // hasDecimalMark reports whether the mark of a number can only be of decimals.
 func hasDecimalMark(text string) bool {
-	return strings.ContainsAny(text, ".,") && !ambiguousMark.MatchString(text)
+	return strings.ContainsAny(text, ".,") && !filename.AmbiguousMark.MatchString(text)
 }
 
 // isTypeName reports whether the word before the numbers of a text is of things, or of types.
 func isTypeName(text string) bool {
 	word := strings.TrimRight(text, "0123456789-_ ")
-	return piece{key: word, text: "00"}.isThing()
+	return filename.Piece{Key: word, Text: "00"}.IsThing()
 }
 
 // differOnlyInNumbers reports whether two texts are the same except for their numbers.
@@ -241,39 +167,39 @@ func (f *field) isWhole() bool {
 // notePieceReading keeps how number k of a name is read if it may be two numbers, or one with the piece before it.
 func (s *sheet) notePieceReading(row, k int) {
 	p := s.pieces[row][k]
-	column := s.byHead(p.key)
-	if column == nil || p.kind != numberKind || column.values == nil || column.role == runs {
+	column := s.byHead(p.Key)
+	if column == nil || p.Kind != filename.Number || column.values == nil || column.role == runs {
 		return
 	}
 
-	text := s.files[row][p.textBegin:p.textEnd]
+	text := s.files[row][p.TextBegin:p.TextEnd]
 	hasSeparator := strings.ContainsAny(strings.TrimSuffix(text, " 000"), "_ ")
-	isListed := p.begin == p.textBegin && strings.Contains(text, ",")
+	isListed := p.Begin == p.TextBegin && strings.Contains(text, ",")
 	if hasSeparator || isListed {
 		column.noteReading(text, "%v, not as two numbers", column.values[row])
 		return
 	}
 
-	m := twoNumbers.FindStringSubmatch(s.files[row][:p.textEnd])
+	m := twoNumbers.FindStringSubmatch(s.files[row][:p.TextEnd])
 	if m != nil && s.mayContinue(s.pieces[row], k, column) {
 		column.noteReading(m[1]+m[2], "two numbers, not as one")
 	}
 }
 
 // mayContinue reports whether number k of a name may be one number with the number or the word before it.
-func (s *sheet) mayContinue(pieces []piece, k int, column *field) bool {
+func (s *sheet) mayContinue(pieces []filename.Piece, k int, column *field) bool {
 	p := pieces[k]
 	previous := pieces[max(k-1, 0)]
-	hasWord := p.begin != p.textBegin
-	previousHasWord := previous.begin != previous.textBegin
-	isBare := !hasWord && (p.unit == "" || !previousHasWord)
-	if !isBare && p.key != "x" {
+	hasWord := p.Begin != p.TextBegin
+	previousHasWord := previous.Begin != previous.TextBegin
+	isBare := !hasWord && (p.Unit == "" || !previousHasWord)
+	if !isBare && p.Key != "x" {
 		return false
 	}
 
-	if previous.kind == numberKind {
-		return column.role == remark || s.byHeadOrNew(previous.key).role != runs
+	if previous.Kind == filename.Number {
+		return column.role == remark || s.byHeadOrNew(previous.Key).role != runs
 	}
 
-	return previous.kind == wordKind
+	return previous.Kind == filename.Word
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"doubletake/ingest/vocabulary"
 )
@@ -297,7 +298,7 @@ func (c candidate) isRowNumber() bool {
 // isThingNumber reports whether the numbers are names of things, each in two rows on average.
 func (c candidate) isThingNumber() bool { return c.isRepeated() && c.numbersThings() }
 
-// isThing reports whether the texts of a column are names of things: most names have several rows, or each row of a
+// IsThing reports whether the texts of a column are names of things: most names have several rows, or each row of a
 // table has its own name and the table has no numbers.
 func (c candidate) isThing() bool {
 	isFewInNames := c.sheet.pieces != nil && c.count <= manyNames
@@ -314,7 +315,7 @@ func (c candidate) isThing() bool {
 // isNumberedThing reports whether the texts are names of things that begin with a digit, as 8x6.
 func (c candidate) isNumberedThing() bool {
 	first := c.texts[0]
-	return first != "" && isDigit(first[0]) && c.isThing()
+	return first != "" && unicode.IsDigit(rune(first[0])) && c.isThing()
 }
 
 // isText reports whether the texts are not numbers.

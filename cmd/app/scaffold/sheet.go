@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"doubletake/ingest/condition"
+	"doubletake/ingest/filename"
 	"doubletake/ingest/vocabulary"
 	"doubletake/internal/lists"
 )
@@ -20,9 +21,9 @@ type sheet struct {
 	fileOf []int  // index of the file of each row of a table of results; nil: the sheet is not such a table
 	clock  string // name of the column of the time in a table of results; "": none
 
-	pieces  [][]piece         // of the name of each row; nil: the source is not the names
-	files   []string          // of each row; nil: rows are not files
-	lacking map[string]string // what the names of files without a row lack, by file
+	pieces  [][]filename.Piece // of the name of each row; nil: the source is not the names
+	files   []string           // of each row; nil: rows are not files
+	lacking map[string]string  // what the names of files without a row lack, by file
 }
 
 // byHead returns the column of a header, or nil.
