@@ -101,7 +101,8 @@ func (p *airPath) attenuationDB(hz float64) float64 {
 type airCorrection struct {
 	measured airPath   // the path during the recording
 	target   airPath   // the path that levels are corrected to
-	gain     []float64 // correction factor of each bin's power; gains extends it as needed
+	gain     []float64 // correction factor of each bin's power, for bins of binHz; gains extends it as needed
+	binHz    float64
 }
 
 // newAirCorrection returns the correction for a microphone's conditions. It returns nil and no error if the settings
@@ -170,12 +171,17 @@ func (a *airCorrection) gains(gain []float64, bins int, binHz float64) []float64
 		return gain
 	}
 
+	if a.binHz != binHz {
+		a.binHz = binHz
+		a.gain = nil
+	}
+
 	for k := len(a.gain); k < bins; k++ {
 		a.gain = append(a.gain, math.Pow(10, a.db(float64(k)*binHz)/10))
 	}
 
 	if gain == nil {
-		return a.gain
+		return a.gain[:bins]
 	}
 
 	product := make([]float64, bins)

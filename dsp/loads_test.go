@@ -92,6 +92,16 @@ func TestPolarClosedForms(t *testing.T) {
 	}
 }
 
+// An angle that is not a number is an error of each method that fits over angles.
+func TestPolarOfMissingAngles(t *testing.T) {
+	for _, method := range []string{"harmonic", "linear"} {
+		for _, angle := range []float64{math.NaN(), math.Inf(1)} {
+			_, err := NewPolar(method, []float64{-10, angle, 10}, [][]float64{{1, 2, 3}})
+			require.ErrorContains(t, err, "tare: sample 1: expected a finite angle", method)
+		}
+	}
+}
+
 // Two polars without wind differ by a drift of the zero of 0.4. Expected: Moved returns 0.4, and after a quarter of the
 // time the load without wind is 2 + 3·cos α + 0.1.
 func TestPolarDrift(t *testing.T) {

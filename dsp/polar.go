@@ -47,7 +47,7 @@ const minPolarDeg = 10
 //     with the arm;
 //   - "linear": linear interpolation between the means of bins polarBinDeg wide.
 //
-// If there are too few samples or angles, NewPolar returns a *fault.Error.
+// If there are too few samples or angles, or if an angle is not a finite number, NewPolar returns a *fault.Error.
 func NewPolar(method string, angleDeg []float64, loads [][]float64) (*Polar, error) {
 	n := 0
 	if len(loads) > 0 {
@@ -62,6 +62,12 @@ func NewPolar(method string, angleDeg []float64, loads [][]float64) (*Polar, err
 	if method != "mean" {
 		if len(angleDeg) != n {
 			return nil, fmt.Errorf("fit tare: expected an angle for each of %d samples, found %d", n, len(angleDeg))
+		}
+
+		for k, angle := range angleDeg {
+			if math.IsNaN(angle) || math.IsInf(angle, 0) {
+				return nil, wrong(fmt.Sprintf("tare: sample %d", k), "a finite angle", fmt.Sprint(angle), "")
+			}
 		}
 
 		p.Lo = slices.Min(angleDeg)

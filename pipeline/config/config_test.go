@@ -2,6 +2,7 @@ package config
 
 import (
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -151,6 +152,15 @@ func TestSchemaAndKeys(t *testing.T) {
 	}
 
 	assert.ElementsMatch(t, paths, schemaPaths("", Schema()))
+}
+
+// A row of a matrix is also a list of rows of one number, so that [1, 2] has two forms. Expected: the schema allows more
+// than one form, as the decoder does, and exactly one for a list of texts.
+func TestSchemaOfMatrices(t *testing.T) {
+	matrix := schemaOf("", reflect.ValueOf([][]float64(nil)))
+	assert.Len(t, matrix["anyOf"], 2, "a matrix")
+	list := schemaOf("", reflect.ValueOf([]string(nil)))
+	assert.Len(t, list["oneOf"], 2, "a list of texts")
 }
 
 // schemaPaths returns the dotted paths of the keys in the JSON Schema of the section at path.

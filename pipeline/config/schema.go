@@ -191,7 +191,12 @@ func schemaOf(path string, v reflect.Value) map[string]any {
 
 		one := schemaOf(path, elem)
 
-		return map[string]any{"oneOf": []any{one, map[string]any{"type": "array", "items": one}}}
+		forms := []any{one, map[string]any{"type": "array", "items": one}}
+		if elem.Kind() == reflect.Slice {
+			return map[string]any{"anyOf": forms} // [1, 2] is one row, and also two rows of one number
+		}
+
+		return map[string]any{"oneOf": forms}
 	}
 
 	return sectionSchema(path, v)

@@ -35,7 +35,8 @@ func Example() {
 	// mic 3 m/s^2 51200 23 {response 3-Z}
 }
 
-// A file by pyuff has the same rate if its abscissa is in ms, even or uneven. An increment of 1000 s gives a warning.
+// A file by pyuff has the same rate if its even abscissa is written in ms. The numbers of an uneven abscissa give a
+// thousand times the rate if they are ms. An increment of 1000 s gives a warning.
 func TestMilliseconds(t *testing.T) {
 	even, uneven := ingesttest.Testdata(t, "text_even_real.uff"), ingesttest.Testdata(t, "text_uneven_real.uff")
 	replace := func(b []byte, pairs ...string) []byte {
