@@ -154,8 +154,8 @@ func TestSchemaAndKeys(t *testing.T) {
 	assert.ElementsMatch(t, paths, schemaPaths("", Schema()))
 }
 
-// A row of a matrix is also a list of rows of one number, so that [1, 2] has two forms. Expected: the schema allows more
-// than one form, as the decoder does, and exactly one for a list of texts.
+// A row of a matrix is also a list of rows of one number, so that [1, 2] has two forms. Expected: the schema allows
+// several forms of a matrix at once, as the decoder does, and exactly one form of a list of texts.
 func TestSchemaOfMatrices(t *testing.T) {
 	matrix := schemaOf("", reflect.ValueOf([][]float64(nil)))
 	assert.Len(t, matrix["anyOf"], 2, "a matrix")
