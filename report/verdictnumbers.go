@@ -10,8 +10,8 @@ import (
 
 // This file writes the numbers that follow a verdict: errors, intervals, shares inside, and the claims of the network.
 
-// beginsWithIntervals reports whether the numbers of a verdict begin with the errors and intervals of the outcomes. The
-// other numbers then leave out the error.
+// beginsWithIntervals reports whether the numbers of a verdict begin with the errors and intervals of the outcomes: the
+// intervals of the calibrated model or, without one, the intervals that another program states.
 func (s Split) beginsWithIntervals() bool {
 	return s.isCalibrated() || s.isExternal() && s.hasIntervals()
 }
@@ -117,15 +117,19 @@ func (s Split) networkWords() []string {
 	return []string{name + ": " + strings.Join(texts, "; ") + grade}
 }
 
-// claimOfNetwork writes the error and the claim of the network for outcomes with the same unit.
+// claimOfNetwork writes the error and the claim of the network, or of another program, for outcomes with the same unit.
+// It leaves out the error of another program if the verdict begins with it (beginsWithIntervals), and the fit of the
+// mean if there is a calibrated model, whose fit the verdict states.
 func (s Split) claimOfNetwork(list []score.OutcomeTrust) string {
-	text := fmt.Sprintf("error %s, no interval", rmsText(list))
-	if s.hasIntervals() {
-		text = fmt.Sprintf("claimed %s, %s inside its own %s intervals", span(list, claimedOf), sharesText(list),
-			levelText(list[0].Level))
-		if !s.isExternal() || s.isCalibrated() {
-			text = "error " + rmsText(list) + ", " + text
-		}
+	isErrorStated := s.isExternal() && s.hasIntervals() && !s.isCalibrated()
+	text := "error " + rmsText(list)
+	switch {
+	case isErrorStated:
+		text = claimedIntervals(list)
+	case s.hasIntervals():
+		text += ", " + claimedIntervals(list)
+	default:
+		text += ", no interval"
 	}
 
 	if !s.isCalibrated() {
@@ -134,4 +138,10 @@ func (s Split) claimOfNetwork(list []score.OutcomeTrust) string {
 	}
 
 	return text
+}
+
+// claimedIntervals writes the intervals that the network or another program claims, and the shares of values inside.
+func claimedIntervals(list []score.OutcomeTrust) string {
+	return fmt.Sprintf("claimed %s, %s inside its own %s intervals", span(list, claimedOf), sharesText(list),
+		levelText(list[0].Level))
 }

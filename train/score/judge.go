@@ -43,20 +43,21 @@ const (
 // have the length that Set requires.
 func Judge(s Set, total, epistemic []float64) Scores {
 	s = s.check(total, epistemic)
-	r := Scores{Numbers: newNumbers(Methods)}
+	scores := Scores{Numbers: newNumbers(Methods)}
 	if s.N == 0 {
-		r.undefineAll("no rows")
-		return r
+		scores.undefineAll("no rows")
+		return scores
 	}
 
-	r.judgeTotal(s, total, epistemic)
-	r.judgeEpistemic(s, epistemic)
-	r.undefineRest()
+	scores.judgeTotal(s, total, epistemic)
+	scores.judgeEpistemic(s, epistemic)
+	scores.undefineRest()
 
-	return r
+	return scores
 }
 
-// judgeTotal sets the metrics of the predicted distribution of y.
+// judgeTotal sets the metrics of the predicted distribution of y. All of them except R² are undefined if a total
+// variance is not positive.
 func (r *Scores) judgeTotal(s Set, total, epistemic []float64) {
 	r2 := 0.0
 	for j := range s.Out {
@@ -75,15 +76,23 @@ func (r *Scores) judgeTotal(s Set, total, epistemic []float64) {
 		return
 	}
 
-	z := residuals(s, total)
-	n := float64(len(z))
+	standardised := residuals(s, total)
+	r.judgeDensity(total, standardised)
+	r.judgeShares(standardised)
+	r.judgeSize(s, total, epistemic)
+}
+
+// judgeDensity sets the scores of the predicted density and the width of its intervals. standardised contains the two
+// residuals of each total variance, in predicted deviations.
+func (r *Scores) judgeDensity(total, standardised []float64) {
+	n := float64(len(standardised))
 
 	var nll, crps, width float64
-	for k, v := range total {
-		sd := math.Sqrt(v)
+	for k, variance := range total {
+		sd := math.Sqrt(variance)
 		width += 2 * z95 * sd / float64(len(total))
 
-		for _, z := range z[2*k : 2*k+2] {
+		for _, z := range standardised[2*k : 2*k+2] {
 			nll += (0.5*z*z + math.Log(sd) + 0.5*math.Log(2*math.Pi)) / n
 			crps += CRPSNormal(z) * sd / n
 		}
@@ -92,20 +101,31 @@ func (r *Scores) judgeTotal(s Set, total, epistemic []float64) {
 	r.set("nll", nll)
 	r.set("crps", crps)
 	r.set("width95", width)
-	r.set("coverage68", share(within(z, z68), n))
-	r.set("coverage95", share(within(z, z95), n))
+}
 
-	for _, l := range quantileLevels {
-		r.Quantiles = append(r.Quantiles, QuantilePoint{l, float64(below(z, math.Sqrt2*math.Erfinv(2*l-1))) / n})
+// judgeShares sets the shares of y inside intervals and below quantiles. standardised contains the residuals in
+// predicted deviations.
+func (r *Scores) judgeShares(standardised []float64) {
+	n := float64(len(standardised))
+	r.set("coverage68", share(within(standardised, z68), n))
+	r.set("coverage95", share(within(standardised, z95), n))
+
+	for _, level := range quantileLevels {
+		quantile := math.Sqrt2 * math.Erfinv(2*level-1) // of the standard normal distribution
+		observed := float64(below(standardised, quantile)) / n
+		r.Quantiles = append(r.Quantiles, QuantilePoint{Level: level, Observed: observed})
 	}
+}
 
+// judgeSize sets ENCE, which compares the sizes of the residuals with the total variances, and its reference.
+func (r *Scores) judgeSize(s Set, total, epistemic []float64) {
 	bins := equalCount(total, enceBins)
 
 	square := make([]float64, len(total)) // sum of the two squared residuals
 	for k, mu := range s.Mu {
-		a := s.Y1[k] - mu
-		b := s.Y2[k] - mu
-		square[k] = a*a + b*b
+		first := s.Y1[k] - mu
+		second := s.Y2[k] - mu
+		square[k] = first*first + second*second
 	}
 
 	reference, q95 := enceReference(s, bins, total, epistemic)
@@ -133,15 +153,15 @@ var quantileLevels = []float64{0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9
 func ence(bins [][]int, total, square []float64) float64 {
 	sum := 0.0
 	for _, rows := range bins {
-		var v, q float64
+		var variances, squares float64
 		for _, k := range rows {
-			v += total[k]
-			q += square[k]
+			variances += total[k]
+			squares += square[k]
 		}
 
 		n := float64(len(rows))
-		rmv := math.Sqrt(v / n)
-		rmse := math.Sqrt(q / (2 * n))
+		rmv := math.Sqrt(variances / n)
+		rmse := math.Sqrt(squares / (2 * n))
 		sum += math.Abs(rmse-rmv) / rmv
 	}
 
@@ -153,39 +173,39 @@ func ence(bins [][]int, total, square []float64) float64 {
 // condition, and noise with the rest of the total. The errors of different conditions are independent here. In practice
 // neighbours are correlated, so that the reference is a lower bound.
 func enceReference(s Set, bins [][]int, total, epistemic []float64) (mean, q95 float64) {
-	cond, conditions := dense(s.Condition)
-	rng := rand.New(rand.NewPCG(0x656e6365, 1))
-	shared := make([]float64, conditions*s.Out)
+	condition, conditions := dense(s.Condition)
+	rng := rand.New(rand.NewPCG(0x656e6365, 1)) // "ence"
+	shared := make([]float64, conditions*s.Out) // error of the mean at each condition, in its deviations
 
-	sdErr := make([]float64, len(total))
+	sdError := make([]float64, len(total))
 	sdNoise := make([]float64, len(total))
-	for k, v := range total {
-		e := 0.0
+	for k, variance := range total {
+		ofMean := 0.0
 		if epistemic != nil && epistemic[k] > 0 {
-			e = min(epistemic[k], v)
+			ofMean = min(epistemic[k], variance)
 		}
 
-		sdErr[k] = math.Sqrt(e)
-		sdNoise[k] = math.Sqrt(v - e)
+		sdError[k] = math.Sqrt(ofMean)
+		sdNoise[k] = math.Sqrt(variance - ofMean)
 	}
 
-	square := make([]float64, len(total))
+	square := make([]float64, len(total)) // sum of the two squared residuals
 
 	all := make([]float64, enceRuns)
-	for t := range all {
+	for run := range all {
 		for i := range shared {
 			shared[i] = rng.NormFloat64()
 		}
 
 		for k := range total {
-			m := sdErr[k] * shared[cond[k/s.Out]*s.Out+k%s.Out]
-			a := m + sdNoise[k]*rng.NormFloat64()
-			b := m + sdNoise[k]*rng.NormFloat64()
-			square[k] = a*a + b*b
+			err := sdError[k] * shared[condition[k/s.Out]*s.Out+k%s.Out]
+			first := err + sdNoise[k]*rng.NormFloat64()
+			second := err + sdNoise[k]*rng.NormFloat64()
+			square[k] = first*first + second*second
 		}
 
-		all[t] = ence(bins, total, square)
-		mean += all[t] / enceRuns
+		all[run] = ence(bins, total, square)
+		mean += all[run] / enceRuns
 	}
 
 	sort.Float64s(all)
@@ -193,42 +213,43 @@ func enceReference(s Set, bins [][]int, total, epistemic []float64) (mean, q95 f
 	return mean, all[enceRuns*95/100]
 }
 
-// judgeEpistemic sets the metrics of the epistemic variance v̂ and of the measured error e.
-func (r *Scores) judgeEpistemic(s Set, v []float64) {
-	rest := keysThatNeed("epistemic")
+// judgeEpistemic sets the metrics of the epistemic variance v̂ and of the measured error e. The metrics of v̂ are
+// undefined if epistemic is nil, and all of them if the set has no measured error.
+func (r *Scores) judgeEpistemic(s Set, epistemic []float64) {
+	ofEpistemic := keysThatNeed("epistemic")
 	if why := s.errorUndefined(); why != "" {
-		r.undefine(why, append(keysThatNeed("error"), rest...)...)
+		r.undefine(why, append(keysThatNeed("error"), ofEpistemic...)...)
 		return
 	}
 
-	s, v = s.paired(v)
+	s, epistemic = s.paired(epistemic)
 	run, runs := dense(s.Run)
-	e := MeasuredError(s)
-	cluster := make([]int, len(s.Mu))
-	w := make([]float64, len(e))
+	measured := MeasuredError(s)
+	cluster := make([]int, len(s.Mu)) // the run of each value
+	weight := make([]float64, len(measured))
 	for k := range cluster {
 		cluster[k] = run[k/s.Out]
-		w[k] = s.weight(k / s.Out)
+		weight[k] = s.weight(k / s.Out)
 	}
 
-	meanE, _ := ClusteredRatio(product(w, e), w, cluster)
-	r.set("e", meanE)
+	mean, _ := ClusteredRatio(product(weight, measured), weight, cluster)
+	r.set("e", mean)
 
-	if v == nil {
-		r.undefine("the method claims no epistemic variance", rest...)
+	if epistemic == nil {
+		r.undefine("the method claims no epistemic variance", ofEpistemic...)
 		return
 	}
 
-	c := CalibrateCov(product(w, v), product(w, e), cluster, 0)
-	r.ratio(c, runs)
-	r.set("nonpositive", c.NonPositive)
+	calibration := CalibrateCov(product(weight, epistemic), product(weight, measured), cluster, 0)
+	r.ratio(calibration, runs)
+	r.set("nonpositive", calibration.NonPositive)
 
-	var sq []float64
-	for k := range len(v) {
-		sq = append(sq, v[k]*v[k]-2*v[k]*e[k])
+	var squares []float64 // v̂² − 2v̂e of each value
+	for k, v := range epistemic {
+		squares = append(squares, v*v-2*v*measured[k])
 	}
 
-	square, se := ClusteredRatio(product(w, sq), w, cluster)
+	square, se := ClusteredRatio(product(weight, squares), weight, cluster)
 	r.set("square", square)
 	r.set("square_se", se)
 
@@ -236,7 +257,7 @@ func (r *Scores) judgeEpistemic(s Set, v []float64) {
 		r.undefine("one run only", "square_se")
 	}
 
-	r.qlike(s, v, e)
+	r.qlike(s, epistemic, measured)
 }
 
 // product returns the products of the elements of a and b.
@@ -249,9 +270,10 @@ func product(a, b []float64) []float64 {
 	return list
 }
 
-// qlike sets QLIKE, the share of values that were raised to its floor, and the mean Chebyshev interval.
-func (r *Scores) qlike(s Set, v, e []float64) {
-	var floor []float64
+// qlike sets QLIKE, the share of values that were raised to its floor, and the mean Chebyshev interval. measured
+// contains the measured error of each epistemic variance.
+func (r *Scores) qlike(s Set, epistemic, measured []float64) {
+	var floor []float64 // by outcome
 	for j := range s.Out {
 		y1, y2, _ := s.outcome(j)
 		floor = append(floor, FloorShare*pooledVar(y1, y2, s.Weight))
@@ -259,25 +281,25 @@ func (r *Scores) qlike(s Set, v, e []float64) {
 
 	n := totalWeight(s.Weight, s.N) * float64(s.Out)
 
-	var qlike, floored, half, positive float64
-	for k, x := range v {
-		w := s.weight(k / s.Out)
-		if f := floor[k%s.Out]; x < f {
-			x = f
-			floored += w / n
+	var qlike, floored, halfWidths, positive float64
+	for k, v := range epistemic {
+		weight := s.weight(k / s.Out)
+		raised := max(v, floor[k%s.Out])
+		if v < raised {
+			floored += weight / n
 		}
 
-		qlike += w * (math.Log(x) + e[k]/x) / n
+		qlike += weight * (math.Log(raised) + measured[k]/raised) / n
 
-		if h, ok := Chebyshev(v[k], 0.05); ok {
-			half += h
+		if half, ok := Chebyshev(v, 0.05); ok {
+			halfWidths += half
 			positive++
 		}
 	}
 
 	r.set("qlike", qlike)
 	r.set("floored", floored)
-	r.set("chebyshev95", half/positive)
+	r.set("chebyshev95", halfWidths/positive)
 
 	if slices.Contains(floor, 0) {
 		r.undefine("all measured values of an outcome are equal", "qlike")
@@ -309,10 +331,11 @@ func CRPSRows(s Set, total []float64) []float64 {
 }
 
 // Chebyshev returns the half width √(c/α) of the interval that contains the true mean with confidence 1 − α for any
-// distribution of the error (docs/method.md#diagnostics). ok is false if there is no such interval, because the
-// covariance c is not positive and finite.
+// distribution of the error (docs/method.md#diagnostics), where c is the variance or covariance. ok is false, and half
+// is NaN, if there is no such interval, because c is not positive and finite, or α is not positive.
 func Chebyshev(c, alpha float64) (half float64, ok bool) {
-	if !(c > 0) || !(alpha > 0) || math.IsInf(c, 0) {
+	isFinitePositive := c > 0 && !math.IsInf(c, 1) // false for NaN
+	if !isFinitePositive || !(alpha > 0) {
 		return math.NaN(), false
 	}
 	return math.Sqrt(c / alpha), true
