@@ -1,6 +1,10 @@
 package train
 
-import "math"
+import (
+	"math"
+
+	"doubletake/train/kernel"
+)
 
 // The functions in this file compute in float64 and round every product before it is added, so that they
 // give the same bits on every architecture. The functions of package math need not: some architectures
@@ -102,9 +106,13 @@ var logCoefficients = [12]float64{
 	1.0 / 7, 1.0 / 5, 1.0 / 3, 1,
 }
 
-// Softplus returns log(1+e^r). With e = e^−|r| and u = 1+e, rounded, it computes log(1+e) as log(u)·e/(u−1), in
+// Variance returns the variance for a raw variance, an output of the network: softplus(raw) + kernel.VarianceFloor, in
+// standardised units.
+func Variance(raw float64) float64 { return softplus(raw) + kernel.VarianceFloor }
+
+// softplus returns log(1+e^r). With e = e^−|r| and u = 1+e, rounded, it computes log(1+e) as log(u)·e/(u−1), in
 // which the rounding error of u cancels (Kahan).
-func Softplus(r float64) float64 {
+func softplus(r float64) float64 {
 	e := expNeg(math.Abs(r))
 	u := 1 + e
 	l := e

@@ -148,11 +148,8 @@ func (p *piecewise) first(x []float32, none float64) (mu, variance float64) {
 
 	o := p.forms[p.depth()]
 
-	return o[0].a, Softplus(o[1].a) + varianceFloor
+	return o[0].a, Variance(o[1].a)
 }
-
-// varianceFloor is added to softplus of the raw variance.
-const varianceFloor = 1e-6
 
 // start sets the pre-activations of layer 0 for y fed back and the flag b, as constants in ε. It returns them.
 func (p *piecewise) start(x []float32, y, b float64) []linear {
@@ -309,7 +306,7 @@ func (p *piecewise) addVariance(r linear, lo, hi float64) {
 			mid := lo + float64((float64(i)+0.5)*h)
 			for _, q := range rule {
 				e := mid + float64(0.5*h*q.node)
-				v := Softplus(r.a+float64(r.b*e)) + varianceFloor
+				v := Variance(r.a + float64(r.b*e))
 				p.v += float64(0.5 * h * q.weight * v * normPDF(e))
 			}
 		}

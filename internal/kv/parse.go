@@ -11,6 +11,7 @@ import (
 // SyntaxError is the error about a part of a list that is not name=value.
 type SyntaxError struct{ Part string }
 
+// Error returns what is expected, and the part.
 func (e *SyntaxError) Error() string { return fmt.Sprintf("expected name=value, found %q", e.Part) }
 
 // Parse reads a list of names and values of a command line, such as "blades=3,rpm=5000". A value between slashes may

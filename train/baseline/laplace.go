@@ -68,15 +68,16 @@ func lastLayer(ctx context.Context, f train.ModelFile, c collapsed) ([]headPoste
 
 		phi, raw := features(f, c.x[i*f.Inputs:(i+1)*f.Inputs])
 		for j := range sum {
-			v := train.Softplus(raw[f.Outcomes+j]) + 1e-6
-			sum[j].SymRankOne(sum[j], c.count[i]/v, mat.NewVecDense(n, phi))
+			variance := train.Variance(raw[f.Outcomes+j])
+			sum[j].SymRankOne(sum[j], c.count[i]/variance, mat.NewVecDense(n, phi))
 		}
 	}
 
 	var head []headPosterior
 	for j, s := range sum {
 		var e mat.EigenSym
-		if !e.Factorize(s, true) {
+		const withVectors = true
+		if !e.Factorize(s, withVectors) {
 			return nil, fmt.Errorf("the eigenvalues of a matrix of %d rows do not converge", n)
 		}
 

@@ -85,7 +85,7 @@ func TestLastLayerIsBayesianRegression(t *testing.T) {
 		h := mat.NewDense(n, n, nil)
 		for i := range col.n {
 			phi, out := features(f, col.x[i:i+1])
-			v := train.Softplus(out[2+j]) + 1e-6
+			v := train.Variance(out[2+j])
 			for p := range n {
 				for q := range n {
 					h.Set(p, q, h.At(p, q)+col.count[i]*phi[p]*phi[q]/v)

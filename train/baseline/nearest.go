@@ -48,7 +48,7 @@ func (NearestGroup) Fit(ctx context.Context, data triplets.Set, _ uint64) (Predi
 		n.mean(c.at(k), mu[k*data.Out:(k+1)*data.Out], c.group[k])
 	}
 
-	p := steady{name: "nearest-group", inputs: data.In, mean: func(x, mu []float64) { n.mean(x, mu, -1) }}
+	p := steady{name: "nearest-group", inputs: data.In, mean: func(x, mu []float64) { n.mean(x, mu, noGroup) }}
 	p.learn(data, c, mu)
 
 	return p, nil
@@ -71,8 +71,11 @@ func constantInGroups(c cells, inputs int) []bool {
 	return isConstant
 }
 
-// mean stores in mu the mean outcomes of the cells nearest to x, without cells of the excluded group, which is −1 for
-// none. It leaves mu unchanged if there are no other cells.
+// noGroup is the number of a group without cells.
+const noGroup = -1
+
+// mean stores in mu the mean outcomes of the cells nearest to x, without cells of the excluded group, which may be
+// noGroup. It leaves mu unchanged if there are no other cells.
 func (n nearest) mean(x, mu []float64, excluded int) {
 	var least distance
 	count := 0.0

@@ -173,8 +173,8 @@ func transpose[T Float](dst []T, ldd int, src []T, lds, rows, cols int) {
 	}
 }
 
-// varianceFloor is added to softplus(raw).
-const varianceFloor = 1e-6
+// VarianceFloor is added to softplus(raw), so that no variance is 0. The assembly has the same number.
+const VarianceFloor = 1e-6
 
 func lossGrad[T Float](gmu, graw, mu, raw, t1, t2, c []T, beta T) T {
 	checkEqual(len(mu), len(gmu), len(graw), len(raw), len(t1), len(t2), len(c))
@@ -193,11 +193,11 @@ func lossGrad[T Float](gmu, graw, mu, raw, t1, t2, c []T, beta T) T {
 	return sum
 }
 
-// softplus returns v = softplus(r) + varianceFloor, and e and h for bySlope: e = exp(−|r|), and h = √e for r < 0,
+// softplus returns v = softplus(r) + VarianceFloor, and e and h for bySlope: e = exp(−|r|), and h = √e for r < 0,
 // otherwise 1. A product with h twice is more exact than a product with e, which is subnormal at r = −100.
 func softplus[T Float](r T) (v, e, h T) {
 	e, h = tails(r)
-	v = log1p(e) + varianceFloor
+	v = log1p(e) + VarianceFloor
 	if r > 0 {
 		v = r + v
 	}
@@ -236,7 +236,7 @@ func variance[T Float](raw []T) {
 	checkEqual(len(raw))
 
 	for i, r := range raw {
-		v := log1p(exp(-abs(r))) + varianceFloor
+		v := log1p(exp(-abs(r))) + VarianceFloor
 		if r > 0 {
 			v = r + v
 		}

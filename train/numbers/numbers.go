@@ -41,7 +41,7 @@ func (f *Float) UnmarshalJSON(b []byte) error {
 // each followed by the value.
 type Object []any
 
-// Named returns an object with these names and values. There are as many values as names.
+// Named returns an object with these names and values. It panics if there are fewer values than names.
 func Named(names []string, values []float64) (o Object) {
 	for i, n := range names {
 		o = append(o, n, values[i])
@@ -175,7 +175,7 @@ func Shift(v float64, k int) float64 {
 }
 
 // Fixed returns v with a number of decimals. −1 decimals round to tens, −2 to hundreds. A number that rounds to 0
-// has no sign. NaN is a dash.
+// has no sign. NaN is a dash, and infinities are +Inf and -Inf.
 func Fixed(v float64, decimals int) string {
 	if math.IsNaN(v) {
 		return "–"

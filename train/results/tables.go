@@ -155,7 +155,8 @@ func MethodTable(set triplets.Set, p *baseline.Prediction) *table.Table {
 	return t
 }
 
-// ReadMethod reads the answers from a table that MethodTable returned, with one row for each distinct condition.
+// ReadMethod reads the answers from a table that MethodTable returned, with one row for each distinct condition, in the
+// outcomes' own units. The caller adds the name of the method to its error.
 func ReadMethod(t *table.Table, set triplets.Set) (triplets.Answers, error) {
 	return readAnswers(t, set, methodColumns, set.Conditions(), "conditions")
 }

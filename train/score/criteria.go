@@ -1,6 +1,9 @@
 package score
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Criterion is a score by which variants of a network are compared. Less is better.
 type Criterion struct {
@@ -31,13 +34,20 @@ func measuredRows(s Set) []float64 {
 	return e
 }
 
-// Rows returns the score of each row of s, which is NaN if it is not defined. The mean over the rows is the score of
-// the set.
+// Rows returns the score of each row of s. A score is NaN if it is not defined, or if s lacks the answers that it
+// needs: Var for NLL and CRPS, and Cov for the ratio. The mean over the rows is the score of the set. Rows panics if a
+// slice does not have the length that Set requires.
 func (c Criterion) Rows(s Set) []float64 { return c.rows(s.check()) }
 
-// NLLRows returns the negative log-likelihood of each row by normal distributions about s.Mu with the variances total,
-// as the mean over outcomes and both values.
+// NLLRows returns the negative log-likelihood of each row by normal distributions about s.Mu with the variances total
+// (N×Out), as the mean over outcomes and both values. It returns NaN for each row if total is nil, and panics if a
+// slice does not have the length that Set requires.
 func NLLRows(s Set, total []float64) []float64 {
+	s = s.check(total)
+	if total == nil {
+		return undefinedRows(s.N)
+	}
+
 	scores := make([]float64, s.N)
 
 	z := residuals(s, total)
@@ -48,47 +58,59 @@ func NLLRows(s Set, total []float64) []float64 {
 	return scores
 }
 
-// errorRows returns the measured error e and the covariance C of each row, v, as means over outcomes. Both are
-// multiplied by the row's weight over the mean weight.
-func errorRows(s Set) (e, v []float64) {
+// undefinedRows returns NaN for each of n rows.
+func undefinedRows(n int) []float64 { return slices.Repeat([]float64{math.NaN()}, n) }
+
+// errorRows returns the measured error e and the covariance C of each row, as means over outcomes. Both are multiplied
+// by the row's weight over the mean weight. e is NaN if the set has no measured error, and c is NaN if it has no
+// covariances.
+func errorRows(s Set) (e, c []float64) {
 	e = make([]float64, s.N)
-	v = make([]float64, s.N)
+	c = make([]float64, s.N)
 	mean := totalWeight(s.Weight, s.N) / float64(s.N)
 
-	undefined := s.errorUndefined() != ""
 	for k, x := range MeasuredError(s) {
 		w := s.weight(k/s.Out) / mean / float64(s.Out)
 		e[k/s.Out] += w * x
-		v[k/s.Out] += w * s.Cov[k]
-		if undefined {
-			e[k/s.Out] = math.NaN()
+		if s.Cov != nil {
+			c[k/s.Out] += w * s.Cov[k]
 		}
 	}
 
-	return e, v
+	if s.errorUndefined() != "" {
+		e = undefinedRows(s.N)
+	}
+
+	if s.Cov == nil {
+		c = undefinedRows(s.N)
+	}
+
+	return e, c
 }
 
 // ratioRows distributes |ln Σe/Σv̂| over the rows: the mean of the rows is this number, and their scatter is the
 // scatter of its linear approximation (the delta method). All are NaN if a sum is not positive.
 func ratioRows(s Set) []float64 {
-	e, v := errorRows(s)
-	me := average(e, nil)
-	mv := average(v, nil)
-	l := math.Log(me / mv)
+	e, c := errorRows(s)
+	meanError := average(e, nil)
+	meanCov := average(c, nil)
+	isDefined := meanError > 0 && meanCov > 0 // false for NaN
+	if !isDefined {
+		return undefinedRows(s.N)
+	}
 
+	logRatio := math.Log(meanError / meanCov)
 	scores := make([]float64, s.N)
 	for i := range scores {
-		scores[i] = math.NaN()
-		if me > 0 && mv > 0 {
-			scores[i] = math.Abs(l) + math.Copysign(1, l)*(e[i]/me-v[i]/mv)
-		}
+		scores[i] = math.Abs(logRatio) + math.Copysign(1, logRatio)*(e[i]/meanError-c[i]/meanCov)
 	}
 
 	return scores
 }
 
-// ErrorRatio returns Σe/Σv̂ of s with the weights of the rows, and NaN if it is not defined.
+// ErrorRatio returns Σe/Σv̂ of s with the weights of the rows, where v̂ is C. It returns NaN if the set has no measured
+// error or no covariances. ErrorRatio panics if a slice does not have the length that Set requires.
 func ErrorRatio(s Set) float64 {
-	e, v := errorRows(s.check())
-	return average(e, nil) / average(v, nil)
+	e, c := errorRows(s.check())
+	return average(e, nil) / average(c, nil)
 }

@@ -147,6 +147,28 @@ func TestCriteriaAgreeWithJudge(t *testing.T) {
 	assert.True(t, math.IsNaN(measuredRows(s)[0]), "measured error of couples")
 }
 
+// A set without the answers that a criterion needs has no score: NaN, and not 0, which would be the best score.
+func TestCriteriaWithoutAnswers(t *testing.T) {
+	without := map[string]func(s *Set){
+		"nll":   func(s *Set) { s.Var = nil },
+		"crps":  func(s *Set) { s.Var = nil },
+		"ratio": func(s *Set) { s.Cov = nil },
+	}
+	for _, c := range Criteria() {
+		s := criteriaSet()
+		remove, needsAnswer := without[c.Key]
+		if !needsAnswer { // the measured error needs neither variances nor covariances
+			s.Var = nil
+			s.Cov = nil
+			assert.False(t, math.IsNaN(c.Rows(s)[0]), c.Key)
+			continue
+		}
+
+		remove(&s)
+		assert.True(t, math.IsNaN(c.Rows(s)[0]), c.Key)
+	}
+}
+
 // The rows of the ratio scatter as the ratio does. Expected value: the standard error by a jackknife over the runs,
 // within 10 %.
 func TestRatioRowsAgainstJackknife(t *testing.T) {

@@ -317,9 +317,14 @@ func CRPSNormal(z float64) float64 {
 }
 
 // CRPSRows returns the mean CRPS of each row over its outcomes and both values, for normal distributions about s.Mu
-// with the variances total (N×Out). It panics if a slice does not have the length that Set requires.
+// with the variances total (N×Out). It returns NaN for each row if total is nil, and panics if a slice does not have
+// the length that Set requires.
 func CRPSRows(s Set, total []float64) []float64 {
 	s = s.check(total)
+	if total == nil {
+		return undefinedRows(s.N)
+	}
+
 	scores := make([]float64, s.N)
 
 	z := residuals(s, total)

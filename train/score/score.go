@@ -372,7 +372,8 @@ func (n Numbers) ratio(c Calibration, runs int) {
 }
 
 // MeasuredError returns e = (y1−μ)(y2−μ) of every row and outcome, N×Out. The mean of e estimates the squared error of
-// μ only if the model was not trained on the pairs.
+// μ only if the model was not trained on the pairs. MeasuredError panics if a slice does not have the length that Set
+// requires.
 func MeasuredError(s Set) []float64 {
 	s = s.check()
 	var list []float64

@@ -39,10 +39,11 @@ func below(z []float64, limit float64) int {
 }
 
 // Coverage returns, for each probability, the share of the measured values y1 and y2 of s that are inside the central
-// interval μ ± zσ with this probability, by a normal distribution with the variance s.Var. It returns nil without rows.
+// interval μ ± zσ with this probability, by a normal distribution with the variance s.Var. It returns nil without rows
+// or without variances, and panics if a slice does not have the length that Set requires.
 func Coverage(s Set, probabilities []float64) []float64 {
 	s = s.check()
-	if s.N == 0 {
+	if s.N == 0 || s.Var == nil {
 		return nil
 	}
 

@@ -188,38 +188,39 @@ func ClusteredMean(v []float64, cluster []int) (mean, se float64) {
 }
 
 // ClusteredRatio returns Σnum/Σden and its standard error. The standard error is the one of ClusteredMean for the
-// linearised residuals num − ratio·den. Both results are NaN if Σden is 0.
+// linearised residuals num − ratio·den. Both results are NaN if Σden is 0. se is NaN with fewer than two clusters.
+// ClusteredRatio panics if the slices have different lengths.
 func ClusteredRatio(num, den []float64, cluster []int) (ratio, se float64) {
 	sameLength("ClusteredRatio", len(num), len(den), len(cluster))
 
-	var sn, sd float64
+	var sumNum, sumDen float64
 	for i := range num {
-		sn += num[i]
-		sd += den[i]
+		sumNum += num[i]
+		sumDen += den[i]
 	}
 
-	if sd == 0 {
+	if sumDen == 0 {
 		return math.NaN(), math.NaN()
 	}
 
-	ratio = sn / sd
+	ratio = sumNum / sumDen
 
-	id, g := dense(cluster)
-	if g < 2 {
+	number, clusters := dense(cluster)
+	if clusters < 2 {
 		return ratio, math.NaN()
 	}
 
-	res := make([]float64, g)
+	residuals := make([]float64, clusters) // sum over each cluster
 	for i := range num {
-		res[id[i]] += num[i] - ratio*den[i]
+		residuals[number[i]] += num[i] - ratio*den[i]
 	}
 
-	ss := 0.0
-	for _, r := range res {
-		ss += r * r
+	squares := 0.0
+	for _, r := range residuals {
+		squares += r * r
 	}
 
-	return ratio, math.Sqrt(ss*float64(g)/float64(g-1)) / math.Abs(sd)
+	return ratio, math.Sqrt(squares*float64(clusters)/float64(clusters-1)) / math.Abs(sumDen)
 }
 
 // CalibrationBin contains the values of one of several bins of the covariance C with equal counts.

@@ -295,7 +295,8 @@ func HalfWidth(total, alpha float64) float64 {
 	return math.Sqrt2 * math.Erfinv(1-alpha) * math.Sqrt(total)
 }
 
-// MeanTrust averages the numbers of several trainings on one test set.
+// MeanTrust averages the numbers of several trainings on one test set. A number that is undefined in one training is
+// undefined in the mean. MeanTrust returns the zero Trust without trainings.
 func MeanTrust(list []Trust) Trust {
 	var m Trust
 	for i, t := range list {

@@ -79,7 +79,7 @@ func (d *activations) through(x []float64, keep func(unit int) float64) (mu, var
 
 	mu, variance = out[:f.Outcomes], out[f.Outcomes:]
 	for j, v := range variance {
-		variance[j] = train.Softplus(v) + 1e-6
+		variance[j] = train.Variance(v)
 	}
 
 	return mu, variance
