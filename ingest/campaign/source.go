@@ -132,7 +132,6 @@ func (s *Source) Runs(ctx context.Context, rd ingest.Reader, name string, f *Fac
 	error,
 ) {
 	info := rd.Info()
-	info.Warnings = nil // who opened the file reports them
 	stated, err := s.Stated(f, &info)
 	if err != nil {
 		return nil, nil, err
