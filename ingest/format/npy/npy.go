@@ -55,8 +55,12 @@ func Open(src ingest.Source, o ingest.Options) (*raw.Reader, error) {
 
 	kind, err := typeOf(h.descr)
 	if err != nil {
-		return nil, src.Fault(h.begin, "an array of float32, float64 or integers", err.Error(),
-			"save it with numpy.save(path, array.astype('float64'))")
+		hint := "save it with numpy.save(path, array.astype('float64'))"
+		if errors.Is(err, errStructured) {
+			hint = "save its fields with numpy.savez(path, **{name: array[name] for name in array.dtype.names})"
+		}
+
+		return nil, src.Fault(h.begin, "an array of float32, float64 or integers", err.Error(), hint)
 	}
 
 	shape, err := h.layOut(src, o)
@@ -242,12 +246,15 @@ type dtype struct {
 	name      string // "float32 little-endian"
 }
 
+// errStructured is the error of an array whose elements have fields.
+var errStructured = errors.New("a structured array")
+
 // typeOf returns the type that a string of the array protocol describes: "<f4" is a byte order (< little-endian, >
 // big-endian, | none), a letter for the kind of type and the size in bytes. The error says what the elements are if
 // they are not read.
 func typeOf(descr string) (dtype, error) {
 	if strings.HasPrefix(descr, "[") {
-		return dtype{}, errors.New("a structured array")
+		return dtype{}, errStructured
 	}
 
 	if len(descr) < 2 {

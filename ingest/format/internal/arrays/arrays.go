@@ -329,6 +329,7 @@ func (r *Reader) Finish(options ingest.Options) error {
 
 		r.readSignal(i)
 		r.readTimeseries(i)
+		r.readMembers(i)
 
 		stated, err := r.rate(i, options)
 		if err != nil {

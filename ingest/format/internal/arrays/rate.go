@@ -12,6 +12,7 @@ import (
 	"doubletake/ingest/condition"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/format/internal/clock"
+	"doubletake/ingest/units"
 )
 
 // Customary names of attributes that state the rate, the period and the unit, in lower case
@@ -97,6 +98,59 @@ func (r *Reader) readSignal(channel int) {
 			c.Attributes = append(c.Attributes, ingest.Attribute{Name: headerOfSignal, Value: attr.Value})
 		}
 	}
+}
+
+// Members of a struct that may state the unit of its channels and the name of its only channel, in lower case.
+var (
+	memberUnits = []string{"unit", "units", "unit_string", "physical_unit"}
+	memberNames = []string{"name", "label", "channel", "channel_name", "channelname"}
+)
+
+// readMembers takes the unit of a channel, and its name if no other channel is in the struct, from the texts beside the
+// channel in its struct: chan(1).unit and chan(1).name beside chan(1).data. It leaves clocks as they are, and takes no
+// text as a unit that is not a unit.
+func (r *Reader) readMembers(channel int) {
+	group := r.places[channel].group
+	if group == "" || r.isClockMember(channel) {
+		return
+	}
+
+	c := &r.info.Channels[channel]
+	for _, attr := range r.info.Attributes {
+		member, isBeside := strings.CutPrefix(attr.Name, group+".")
+		if !isBeside {
+			continue
+		}
+
+		member = strings.ToLower(member)
+		_, err := units.Parse(attr.Value)
+		isUnit := err == nil || units.IsLevel(attr.Value)
+		switch {
+		case c.Unit == "" && isUnit && slices.Contains(memberUnits, member):
+			c.Unit = attr.Value
+		case slices.Contains(memberNames, member) && attr.Value != "" && r.isAlone(channel):
+			c.Attributes = append(c.Attributes, ingest.Attribute{Name: headerOfSignal, Value: attr.Value})
+		}
+	}
+}
+
+// isClockMember reports whether a channel has the name of a clock.
+func (r *Reader) isClockMember(channel int) bool {
+	c := r.info.Channels[channel]
+	_, isTime := clock.Named(leaf(c.Name), c.Unit)
+
+	return isTime
+}
+
+// isAlone reports whether a channel is the only one of its group beside clocks.
+func (r *Reader) isAlone(channel int) bool {
+	for i, p := range r.places {
+		if i != channel && p.group == r.places[channel].group && !r.isClockMember(i) {
+			return false
+		}
+	}
+
+	return true
 }
 
 // inherited returns the value of the attribute with a wanted name that the channel takes from the groups around it:

@@ -119,3 +119,74 @@ func TestTimeseriesStructs(t *testing.T) {
 		assert.Equal(t, c.unit, r.Info().Channels[k].Unit, "%s: unit", c.name)
 	}
 }
+
+// Texts beside the samples in a struct state the unit and the name of a channel. A person reads the expected unit and
+// name in the members. Names are taken only if they can mean one channel.
+func TestMembersOfStructs(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		others     []string // channels in the struct ch beside ch.data
+		attributes [][2]string
+		unit       string // of ch.data
+		called     string // by this name, ch.data is found; "": by its own alone
+	}{
+		{"unit and name", nil, [][2]string{{"ch.unit", "N"}, {"ch.name", "Fz"}}, "N", "Fz"},
+		{"units", nil, [][2]string{{"ch.units", "kPa"}}, "kPa", ""},
+		{"Unit", nil, [][2]string{{"ch.Unit", "m/s"}}, "m/s", ""},
+		{"unit_string", nil, [][2]string{{"ch.unit_string", "V"}}, "V", ""},
+		{"a unit in brackets", nil, [][2]string{{"ch.unit", "[mV]"}}, "[mV]", ""},
+		{"a level", nil, [][2]string{{"ch.unit", "dB"}}, "dB", ""},
+		{"a product", nil, [][2]string{{"ch.unit", "N*m"}}, "N*m", ""},
+		{"no unit", nil, [][2]string{{"ch.unit", "see report"}}, "", ""},
+		{"an empty unit", nil, [][2]string{{"ch.unit", ""}}, "", ""},
+		{"another struct", nil, [][2]string{{"other.unit", "N"}, {"other.name", "Fz"}}, "", ""},
+		{"a longer name of a struct", nil, [][2]string{{"ch2.unit", "N"}, {"ch2.name", "Fz"}}, "", ""},
+		{"a member of a member", nil, [][2]string{{"ch.cal.unit", "V"}, {"ch.cal.name", "Fz"}}, "", ""},
+		{"a unit of the file", nil, [][2]string{{"unit", "N"}, {"name", "Fz"}}, "", ""},
+		{"label", nil, [][2]string{{"ch.label", "Lift"}}, "", "Lift"},
+		{"channel", nil, [][2]string{{"ch.channel", "Mic 7"}}, "", "Mic 7"},
+		{"channelName", nil, [][2]string{{"ch.channelName", "Mic 7"}}, "", "Mic 7"},
+		{"an empty name", nil, [][2]string{{"ch.name", ""}}, "", ""},
+		{"two channels of one unit", []string{"ch.more"}, [][2]string{{"ch.units", "N"}}, "N", ""},
+		{"two channels and one name", []string{"ch.more"}, [][2]string{{"ch.name", "Fz"}}, "", ""},
+		{"a clock beside the channel", []string{"ch.time"}, [][2]string{{"ch.unit", "N"}, {"ch.name", "Fz"}}, "N", "Fz"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := arrays.New(ingest.Info{Path: "run.mat", Format: "mat"})
+			for _, attribute := range c.attributes {
+				r.Attribute(attribute[0], attribute[1])
+			}
+
+			for _, name := range append([]string{"ch.data"}, c.others...) {
+				values := []float64{7, 2, 5}
+				if name == "ch.time" {
+					values = []float64{0, 0.5, 1}
+				}
+
+				plane := arrays.PlaneOf(ingesttest.NewMemory(values))
+				require.NoError(t, r.Add(arrays.Array{Name: name, Group: "ch", Dims: []int64{3}, Plane: plane}))
+			}
+
+			require.NoError(t, r.Finish(ingest.Options{RateHz: 2}))
+			for _, channel := range r.Info().Channels {
+				switch channel.Name {
+				case "ch.data":
+					assert.Equal(t, c.unit, channel.Unit)
+				case "ch.time":
+					assert.NotEqual(t, "N", channel.Unit, "the unit of the time")
+				}
+			}
+
+			if c.called != "" {
+				k, err := ingest.FindChannel(r.Info(), c.called)
+				require.NoError(t, err)
+				assert.Equal(t, "ch.data", r.Info().Channels[k].Name)
+
+				return
+			}
+
+			_, err := ingest.FindChannel(r.Info(), "Fz")
+			assert.ErrorContains(t, err, "Fz")
+		})
+	}
+}
