@@ -1,18 +1,15 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 
 	"doubletake/train/score"
 )
 
-// This file ends each verdict in one action: what a reader does next, by the worst grade and its reason.
+// This file says what to do with predictions as they are, by the worst grade and its reason. nextstep.go says what to
+// measure.
 
-// mostMore is the number of times that the measured runs may have to be repeated before a verdict advises against it.
-const mostMore = 3
-
-// action says what to do about the split's predictions.
+// action says what to do with the split's predictions as they are, by the worst grade and its reason.
 func (s Split) action() string {
 	if !s.isCalibrated() {
 		return s.uncalibratedAction()
@@ -20,13 +17,11 @@ func (s Split) action() string {
 
 	grade := s.Verdict()
 	worst := withGrade(s.recommended(), grade)
-	place := cmp.Or(clean(s.HeldOut), clean(s.Name))
 	switch grade {
 	case score.Fails:
-		return fmt.Sprintf("Do not use the intervals of %s there: train on runs with %s first.", outcomesWord(worst),
-			place)
+		return "Do not use the intervals of " + outcomesWord(worst) + " there."
 	case score.Undecided:
-		return undecidedAction(worst[0].Evidence(), outcomesWord(worst), errorWord(worst))
+		return undecidedAction(worst, len(worst) < len(s.recommended()))
 	case score.Wide:
 		return s.narrowingAction(worst[0].Outcome)
 	}
@@ -42,95 +37,54 @@ func outcomesWord(list []score.OutcomeTrust) string {
 	return outcomeNames(list)
 }
 
-// errorWord writes the error of a single outcome with its unit, as " (3.0 dB)". It returns "" for several outcomes.
-func errorWord(list []score.OutcomeTrust) string {
-	if len(list) != 1 {
-		return ""
-	}
-	return " (" + unitOf(list[0]).amount(list[0].RMSE) + ")"
-}
-
-// undecidedAction says what to do about intervals of which too little is known, and whether more runs can change that.
-// Test runs are worth measuring only if they can show that the intervals hold. rmse is the error of the outcomes in
-// brackets, or "".
-func undecidedAction(evidence score.Evidence, outcomes, rmse string) string {
-	outlook := evidence.Outlook()
-	more := outlook.Units - evidence.Units
-	canHold := outlook.Like == score.Holds
-	isNear := more <= mostMore*evidence.Units
+// undecidedAction says which numbers of undecided outcomes can be used. named says that the words before it name the
+// outcomes.
+func undecidedAction(list []score.OutcomeTrust, named bool) string {
+	whose := "the"
 	switch {
-	case evidence.WidthOverSpread > score.MostSpread:
-		return "Train on runs there before you predict " + outcomes + "."
-	case isBoundReached(evidence) && evidence.MissesAt68() && outlook.Units == 0:
-		return fmt.Sprintf("Use only the %s interval of %s; %s.", levelText(evidence.Level), outcomes, unchanged)
-	case isBoundReached(evidence) && evidence.MissesAt68():
-		return fmt.Sprintf("Use only the %s interval of %s: %s.", levelText(evidence.Level), outcomes,
-			outlookWords(outlook, more))
-	case canHold && isNear:
-		return fmt.Sprintf("Measure %s: %s.", numbered(more, "more test run", "more test runs"),
-			outlookWords(outlook, more))
+	case named && len(list) == 1:
+		whose = "its"
+	case named:
+		whose = "their"
 	}
 
-	return fmt.Sprintf("Rely on the error of %s%s, not on the interval: %s.", outcomes, rmse, outlookWords(outlook, more))
+	amount := "" // of the error, if there is a single one
+	if len(list) == 1 {
+		amount = " (" + unitOf(list[0]).amount(list[0].RMSE) + ")"
+	}
+
+	if holdsAtLevel(list) {
+		return fmt.Sprintf("Use only %s %s interval.", whose, levelText(list[0].Level))
+	}
+
+	return fmt.Sprintf("Use %s error%s, not %s interval.", whose, amount, whose)
 }
 
-// unchanged says that more runs would not decide the grade.
-const unchanged = "more runs like these do not help"
-
-// outlookWords says which outcomes are possible with more runs: the outcome if these are like the measured runs, and
-// the outcome if they are as good or as bad as they can be. more is the number of further runs that decide.
-func outlookWords(outlook score.Outlook, more int) string {
-	text := unchanged
-	if outlook.Units > 0 {
-		text = fmt.Sprintf("with %s like these it %s", numbered(more, "more run", "more runs"), wouldWords(outlook.Like))
+// holdsAtLevel reports whether the only doubt about each outcome is that its 68 % intervals contain too few values.
+func holdsAtLevel(list []score.OutcomeTrust) bool {
+	for _, outcome := range list {
+		evidence := outcome.Evidence()
+		isNarrow := !(evidence.WidthOverSpread > score.MostSpread)
+		if !isNarrow || !isBoundReached(evidence) || !evidence.MissesAt68() {
+			return false
+		}
 	}
 
-	switch {
-	case outlook.Like == score.Holds && outlook.Worst != score.Fails:
-		return text + ", and whatever they show, it cannot fail"
-	case outlook.Like == score.Holds:
-		return text
-	case outlook.FewestHold == 0:
-		return text + ", and it cannot hold even if all further values are inside"
-	}
-
-	return text + fmt.Sprintf("; it can hold from %d runs in all, if all new values are inside", outlook.FewestHold)
-}
-
-// wouldWords writes the grade that intervals would have: "would hold".
-func wouldWords(grade score.Grade) string {
-	switch grade {
-	case score.Holds, score.Wide:
-		return "would hold"
-	case score.Fails:
-		return "would fail"
-	}
-
-	return "would stay undecided"
+	return true
 }
 
 // narrowingAction says what would narrow the wide interval of an outcome, by the forecast if there is one.
 func (s Split) narrowingAction(outcome string) string {
-	record := s.Honest.Record
-	for k, trust := range record.Outcomes {
-		if trust.Outcome != outcome || len(record.Forecast) < 2 {
-			continue
-		}
-
-		now := record.Forecast[0].Half[k]
-		one := record.Forecast[1].Half[k]
-		name := ""
-		if len(record.Outcomes) > 1 {
-			name = clean(outcome) + " "
-		}
-
-		if one < leastGain*now {
-			return fmt.Sprintf("Train on one run there: %s± %s instead of ± %s (forecast).", name,
-				amountsIn(trust.Unit, one, one), amountsIn(trust.Unit, now, now))
-		}
+	forecast := s.forecastWords(outcome)
+	if forecast == "" {
+		return "Use the intervals; they are safe but wide."
 	}
 
-	return "Use the intervals; they are safe but wide."
+	if len(s.Honest.Record.Outcomes) > 1 {
+		forecast = clean(outcome) + " " + forecast
+	}
+
+	return "Train on one run there: " + forecast + "."
 }
 
 // uncalibratedAction says what to do about predictions without a calibration.

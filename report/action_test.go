@@ -6,27 +6,76 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"doubletake/train/honest/interval"
 	"doubletake/train/score"
 )
 
-// Each action says which outcomes further test runs can have. The numbers of runs are those of score.TestOutlook.
-func TestUndecidedAction(t *testing.T) {
-	nan := math.NaN()
-	for want, evidence := range map[string]score.Evidence{
-		"Measure 1 more test run: with 1 more run like these it would hold, and whatever they show, it cannot fail.": {
-			Level: 0.95, Units: 13, Inside: 1, Inside68: nan, Effective: 13,
-		},
-		"Rely on the error of y (3 N), not on the interval: with 1 more run like these it would fail; it can hold from " +
-			"23 runs in all, if all new values are inside.": {
-			Level: 0.95, Units: 15, Inside: 0.85, Inside68: 0.36, Effective: 120,
-		},
-		"Use only the 95\u00a0% interval of y; more runs like these do not help.": {
-			Level: 0.95, Units: 15, Inside: 0.96, Inside68: 0.46, Effective: 200,
-		},
-		"Train on runs there before you predict y.": {
-			Level: 0.95, Units: 15, Inside: 1, Inside68: 0.9, Effective: 200, WidthOverSpread: 3.1,
-		},
-	} {
-		assert.Equal(t, want, undecidedAction(evidence, "y", " (3 N)"))
+// undecidedBy returns an outcome with the given evidence and an error of 3 N.
+func undecidedBy(outcome string, evidence score.Evidence) score.OutcomeTrust {
+	return score.OutcomeTrust{Outcome: outcome, Unit: "N", Trust: score.Trust{
+		Level: evidence.Level, Runs: evidence.Units, Inside: evidence.Inside, At: [4]float64{evidence.Inside68},
+		Effective: evidence.Effective, WidthOverSpread: evidence.WidthOverSpread, RMSE: 3, Half: 12.5,
+	}}
+}
+
+// Evidence that is undecided for each reason.
+var (
+	nearlyHolds = score.Evidence{Level: 0.95, Units: 13, Inside: 1, Inside68: math.NaN(), Effective: 13}
+	nearlyFails = score.Evidence{Level: 0.95, Units: 15, Inside: 0.85, Inside68: 0.36, Effective: 120}
+	missesAt68  = score.Evidence{Level: 0.95, Units: 15, Inside: 0.96, Inside68: 0.46, Effective: 200}
+	tooWide     = score.Evidence{
+		Level: 0.95, Units: 15, Inside: 1, Inside68: 0.9, Effective: 200, WidthOverSpread: 3.1,
 	}
+)
+
+// The interval of an undecided outcome can be used at 95 % if its 68 % intervals are the only doubt.
+func TestUndecidedAction(t *testing.T) {
+	only := undecidedBy("y", missesAt68)
+	weak := undecidedBy("z", nearlyFails)
+	assert.Equal(t, "Use only the 95\u00a0% interval.", undecidedAction([]score.OutcomeTrust{only}, false))
+	assert.Equal(t, "Use only its 95\u00a0% interval.", undecidedAction([]score.OutcomeTrust{only}, true))
+	assert.Equal(t, "Use its error (3.0 N), not its interval.", undecidedAction([]score.OutcomeTrust{weak}, true))
+	assert.Equal(t, "Use their error, not their interval.", undecidedAction([]score.OutcomeTrust{only, weak}, true))
+}
+
+// Each step says which grades further test runs can give, and what a training run is forecast to give. The numbers of
+// runs are those of score.TestOutlook, less the measured runs: 14 − 13, 16 − 15, 23 − 15 and 18 − 15. The forecast is
+// given here; it is left out if the interval contains too few values.
+func TestDecidingWords(t *testing.T) {
+	s := Split{Name: "s", HeldOut: "blades = 2", Honest: calibratedBy(undecidedBy("y", missesAt68))}
+	s.Honest.Record.Forecast = []interval.Forecast{{Half: []float64{12}}, {Runs: 1, Half: []float64{7.5}}}
+	for want, evidence := range map[string]score.Evidence{
+		"To decide it, measure runs with blades = 2: 1 more like these 13 makes it hold; bad ones do not make it fail.": nearlyHolds,
+		"To decide it, measure runs with blades = 2: 1 more like these 15 makes it fail; 8 more with all values in the " +
+			"68\u00a0% intervals make it hold. To improve it, train on one.": nearlyFails,
+		"Runs with blades = 2 like these 15 do not decide it; 3 more with all values in the 68\u00a0% intervals make it " +
+			"hold. To improve it, train on one: ± 7.5 instead of ± 12 N (forecast).": missesAt68,
+		"No test run decides an interval as wide as this one. Train on a run with blades = 2: ± 7.5 instead of ± 12 N " +
+			"(forecast).": tooWide,
+	} {
+		assert.Equal(t, want, s.decidingWords(undecidedBy("y", evidence)))
+	}
+
+	assert.Equal(t, "Train on a run with blades = 2, and hold out the others as a test.",
+		s.decidingWords(undecidedBy("y", score.Evidence{Level: 0.95, Units: 15, Inside: 0.2, Inside68: 0.1, Effective: 15})))
+	assert.Empty(t, s.decidingWords(holding("y", "N", 3, 12, 0.3)))
+}
+
+// Undecided and failing rows have steps in the order of the table: the failing row first, then by R². Outcomes with the
+// same step share it.
+func TestDecidingSteps(t *testing.T) {
+	fails := undecidedBy("worst", score.Evidence{Level: 0.95, Units: 15, Inside: 0.2, Inside68: 0.1, Effective: 15})
+	fails.R2 = 0.9
+	twin := undecidedBy("twin", missesAt68)
+	e := Experiment{Splits: []Split{{
+		Name: "s", HeldOut: "blades = 2",
+		Honest: calibratedBy(undecidedBy("y", missesAt68), fails, twin, holding("good", "N", 3, 12, 0.3)),
+	}}}
+
+	var got [][2]string
+	for _, step := range e.decidingSteps() {
+		got = append(got, [2]string{step.Row, step.Grade})
+	}
+
+	assert.Equal(t, [][2]string{{"s worst", "fails"}, {"s y, twin", "undecided"}}, got)
 }

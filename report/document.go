@@ -100,15 +100,13 @@ func (e Experiment) summaryDocument() document {
 	return doc
 }
 
-// firstFindings returns the violated checks, and of the other findings the first, which states how many more there are.
-// Notes about the network's numbers are left to the page.
+// firstFindings returns the first finding, which states how many more there are. A summary has the violated checks of
+// all experiments at its end, and leaves notes about the network's numbers to the page.
 func firstFindings(all []findingList) []findingList {
-	var shown []findingList
 	var first *findingList
 	others := 0
 	for _, list := range all {
 		if list.kind == checkKind {
-			shown = append(shown, list)
 			continue
 		}
 
@@ -121,14 +119,38 @@ func firstFindings(all []findingList) []findingList {
 	}
 
 	if first == nil {
-		return shown
+		return nil
 	}
 
 	if others > 1 {
 		first.suffix = fmt.Sprintf(" (%d more on the page)", others-1)
 	}
 
-	return append(shown, *first)
+	return []findingList{*first}
+}
+
+// allChecks returns one finding with the number of identities that the networks of each experiment violate, or nil if
+// they violate none.
+func allChecks(experiments []Experiment) []findingList {
+	var violated []string
+	for _, experiment := range experiments {
+		n := len(experiment.violatedCodes())
+		switch {
+		case n == 0:
+		case len(violated) == 0:
+			violated = append(violated, numbered(n, "identity", "identities")+" in "+clean(experiment.Name))
+		default:
+			violated = append(violated, fmt.Sprintf("%d in %s", n, clean(experiment.Name)))
+		}
+	}
+
+	if len(violated) == 0 {
+		return nil
+	}
+
+	text := "its two answers violate " + strings.Join(violated, ", ") + "."
+
+	return []findingList{{kind: checkKind, items: []string{text}}}
 }
 
 // summarise adds the verdicts, the table of results and the lines about the network. If there are many splits or rows,
@@ -179,8 +201,8 @@ func headsExplained(experiments []Experiment) string {
 		bounds = "bound: share at noise floor; without: error without these; "
 	}
 
-	return "error: RMS; ±: half width; in: values inside; " + bounds +
-		"mean, linear: error of training mean, least squares. " + phrase("grades-explained", nil)
+	return "error: RMS; ±: half width; in: values inside; " + bounds + "mean, linear: error of training mean, least " +
+		"squares. Worst grade first, then lowest R². " + phrase("grades-explained", limitsOfGrades())
 }
 
 // worstSplits returns the splits that a summary shows: up to mostVerdicts splits with the worst grades. They stay in
@@ -198,7 +220,7 @@ func worstSplits(splits []Split) []Split {
 
 // Kinds of findings: about the identities of the network's two answers, and about the limits of the network's numbers.
 const (
-	checkKind = "check"
+	checkKind = "check (" + paperNetwork + " only)"
 	noteKind  = "note"
 )
 
@@ -211,7 +233,7 @@ func (e Experiment) findings() []findingList {
 			most: 10,
 		},
 		{kind: noteKind, title: "Notes", items: e.notes()},
-		{kind: checkKind, title: "Checks", items: e.checks()},
+		{kind: checkKind, title: "Checks (" + paperNetwork + " only)", items: e.checks()},
 	}
 
 	var kept []findingList

@@ -14,9 +14,15 @@ const leastGain = 0.9
 // advised.
 const noiseDominates = 0.5
 
-// nextStep is the most useful measurement, in a sentence, and the command that ranks further ones, "" if it is not
-// known.
-type nextStep struct{ Sentence, Command string }
+// step says what to measure next.
+type step struct {
+	Row   string // split and outcomes of the rows of the table of results that it is about; "" if it is about none
+	Grade string // the grade of these rows
+	Words string // one sentence or more
+	Code  string // the command that ranks further measurements; "" if it is not known
+
+	split string // name of the split of the rows
+}
 
 // gain is the forecast of a run that would narrow the interval of an outcome.
 type gain struct {
@@ -46,10 +52,29 @@ func (d *Detail) bestGain() gain {
 	return best
 }
 
-// next advises on the next run by the forecasts of the splits: the held-out group whose interval a run would narrow
-// most, the place with the widest interval, and the interval after a run there. next returns nil if no split has a
-// forecast.
-func (d *Detail) next() *nextStep {
+// mostSteps is the number of rows for which the page has a next step of their own.
+const mostSteps = 4
+
+// next returns the next steps: for rows that are undecided or fail, the worst first, and then the run that narrows an
+// interval most.
+func (d *Detail) next() []step {
+	steps := d.Experiment.decidingSteps()
+	if rest := len(steps) - mostSteps; rest > 1 {
+		more := numbered(rest, "more row has its", "more rows have their") + " next step in report.md."
+		steps = append(steps[:mostSteps:mostSteps], step{Words: more})
+	}
+
+	if narrowing := d.narrowing(); narrowing != nil {
+		steps = append(steps, *narrowing)
+	}
+
+	return steps
+}
+
+// narrowing advises on the next training run by the forecasts of the splits: the held-out group whose interval a run
+// would narrow most, the place with the widest interval, and the interval after a run there. It returns nil if no split
+// has a forecast.
+func (d *Detail) narrowing() *step {
 	best := d.bestGain()
 	if best.split == nil {
 		return nil
@@ -59,15 +84,17 @@ func (d *Detail) next() *nextStep {
 	trust := record.Outcomes[best.outcome]
 	now := record.Forecast[0].Half[best.outcome]
 	one := record.Forecast[1].Half[best.outcome]
-	step := &nextStep{Command: d.suggestCommand(best.split)}
+	next := &step{Code: d.suggestCommand(best.split)}
 	if best.ratio > leastGain {
-		step.Sentence = fmt.Sprintf(
+		next.Words = fmt.Sprintf(
 			"No training run of a held-out group would narrow its interval by more than %s (forecast)",
 			shareText(1-leastGain))
 	} else {
-		step.Sentence = fmt.Sprintf("Measure one run with %s and train on it: %s ± %s instead of ± %s (forecast)",
+		next.Row = clean(best.split.Name) + " " + clean(trust.Outcome)
+		next.Grade = string(trust.Grade())
+		next.Words = fmt.Sprintf("A training run narrows it most: with %s, ± %s instead of ± %s (forecast)",
 			joinTexts(" at ", clean(best.split.HeldOut), d.widestPlace(best.split, trust.Outcome)),
-			Quantity{Name: trust.Outcome}.Word(), amountsIn(trust.Unit, one, one), amountsIn(trust.Unit, now, now))
+			unitOf(trust).cell(one, undefined).plain(), amountsIn(trust.Unit, now, now))
 	}
 
 	// The share of the variance that more runs can remove.
@@ -79,12 +106,12 @@ func (d *Detail) next() *nextStep {
 	if ignorance < noiseDominates {
 		// Twice the recording time halves the variance 1 − ignorance of the noise.
 		longer := now * math.Sqrt((1+ignorance)/2)
-		step.Sentence += "; twice the recording time, to ± " + amountsIn(trust.Unit, longer, longer)
+		next.Words += "; twice the recording time, to ± " + amountsIn(trust.Unit, longer, longer)
 	}
 
-	step.Sentence += "."
+	next.Words += "."
 
-	return step
+	return next
 }
 
 // suggestCommand returns the command that ranks candidates for a split, relative to the folder of the page. The grid

@@ -32,7 +32,7 @@ var exploreJS string // comes after pageJS, whose constants it uses
 var pageHTML string
 
 var pageTemplate = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("").Funcs(template.FuncMap{"term": term}).Parse(pageHTML))
+	return template.Must(template.New("").Funcs(template.FuncMap{"term": term, "limits": limitsOfGrades}).Parse(pageHTML))
 })
 
 // readersWords are the words that a reader of verdicts and tables must know. The page explains each once, and headings
@@ -112,7 +112,7 @@ type (
 		Grade    string         // the worst grade of the splits; "" if nothing was judged
 		First    string         // subjects to check before reading these numbers; "" if there are none
 		Verdicts []verdictWords // one for each split, then one for each condition whose groups together decide
-		Next     *nextStep      // the most useful measurement; nil if it is not known
+		Next     []step         // what to measure next
 		Results  *resultsView   // nil if nothing was judged
 		Key      bool           // whether the page explains the table, the grades, and the kinds of runs here
 		Lead     *figureView    // nil if there are no figures
@@ -451,7 +451,6 @@ func provenanceView(detail *Detail) factsView {
 
 	var facts []Fact
 	for _, fact := range []Fact{
-		{"data", experiment.Data},
 		{"program", programOf(experiment.Version)},
 		{"configuration (SHA-256)", experiment.ConfigDigest},
 		{"numeric kernels", strings.Join(slices.Compact(kernels), ", ")},

@@ -83,6 +83,5 @@ func (p plainModel) advice(model string) string {
 		return "but not on left-out training groups: rely on the " + model
 	}
 
-	return fmt.Sprintf("but on left-out training groups its error is %.2g times the %s's: do not rely on it", p.leftOut,
-		model)
+	return fmt.Sprintf("but %.2g times as wrong on left-out training groups: do not use it", p.leftOut)
 }

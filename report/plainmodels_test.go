@@ -34,8 +34,8 @@ func TestCloserModels(t *testing.T) {
 	}{
 		"no plain model is closer": {withPlainErrors(12, 7, 0.16), ""},
 		"least squares, by chance": {
-			withPlainErrors(12, 4, 0.16), "Least squares is closer for bpf1_db (4.0 against 5.0 dB), but on left-out training " +
-				"groups its error is 2 times the calibrated model's: do not rely on it",
+			withPlainErrors(12, 4, 0.16), "Least squares is closer for bpf1_db (4.0 against 5.0 dB), but 2 times as wrong on left-out " +
+				"training groups: do not use it",
 		},
 		"least squares, everywhere": {
 			withPlainErrors(12, 4, 0.02), "Least squares is closer for bpf1_db (4.0 against 5.0 dB), and on left-out " +
@@ -50,7 +50,7 @@ func TestCloserModels(t *testing.T) {
 	}
 
 	split := withPlainErrors(12, 4, 0.16)
-	assert.Contains(t, split.Sentence(), "do not rely on it. Use the intervals. Error 5.0 dB")
+	assert.Contains(t, split.Sentence(), "do not use it. Use the intervals. Error 5.0 dB")
 
 	// Of several outcomes the one with the smallest ratio of errors is named.
 	split.Honest.Record.Outcomes = append(split.Honest.Record.Outcomes, holding("bpf2_db", "dB", 5, 15, 0.5))

@@ -109,6 +109,18 @@ func (p groupPool) verdictInWords() verdictWords {
 	return v
 }
 
+// wouldWords writes the grade that intervals would have: "would hold".
+func wouldWords(grade score.Grade) string {
+	switch grade {
+	case score.Holds, score.Wide:
+		return "would hold"
+	case score.Fails:
+		return "would fail"
+	}
+
+	return "would stay undecided"
+}
+
 // decidedPools returns the grades of conditions of which several groups were held out, without undecided grades. An
 // undecided grade of few groups gives a reader of a summary nothing to act upon.
 func (e Experiment) decidedPools() []verdictWords {

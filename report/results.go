@@ -80,7 +80,7 @@ func resultsTitle(rows []result) string {
 		return ""
 	}
 
-	return capitalise(strings.Join(names, ", and ")) + ": error and interval on held-out values, the worst first"
+	return capitalise(strings.Join(names, ", and ")) + ": error and interval on held-out values, worst grade first, then lowest R²"
 }
 
 // resultsTable returns the table of the rows. Columns without numbers are left out.
@@ -259,7 +259,7 @@ func (s Split) boundsWords() string {
 		return ""
 	}
 
-	return shareText(share) + " of all levels of this split are upper bounds"
+	return shareText(share) + " of the levels are upper bounds"
 }
 
 // networkLine describes the paper's network on a split in one line, with means over the outcomes. The rise of E|cov| is

@@ -64,7 +64,7 @@ func manySplits(n int) *Detail {
 }
 
 // A summary has a line for each outcome of each split, up to mostRows; it has the data, every verdict or the worst with
-// its action, a line about the network on each split, every violated check, and one other finding.
+// its action, a line about the network on each split, one finding, and the violated checks of all networks.
 func TestSummaryIsShort(t *testing.T) {
 	two := outputExperiments()[0]
 	many := manySplits(31).Experiment
@@ -102,7 +102,8 @@ func TestSummaryIsShort(t *testing.T) {
 	worst := strings.Join(summaryOf(t, many), "\n")
 	joined := strings.ReplaceAll(worst, "\n", " ")
 	assert.Contains(t, joined, "calibrated model: fails for bpf1_db: ")
-	assert.Contains(t, joined, "Do not use the intervals of bpf1_db there: train on runs with rpm = 3000 first.")
+	assert.Contains(t, joined, "Do not use the intervals of bpf1_db there. Train on a run with rpm = 3000, and hold out "+
+		"the others as a test.")
 	assert.Contains(t, joined, "28 splits are graded no worse.")
 	assert.Contains(t, joined, "50 rows are graded no worse; they are on the page.")
 	assert.NotContains(t, worst, "rpm=15000")
@@ -171,20 +172,33 @@ func heldOutRotor() *Detail {
 // (20 + 24)/2 dB, is largest; the epistemic share is 4.6²/7² = 43 %, and 24.8·√((1 + 0.43)/2) = 21.0.
 func TestWhatNext(t *testing.T) {
 	d := heldOutRotor()
-	want := "Measure one run with blades = 2 at shaft speed 2000 1/min and train on it: BPF harmonic 1 ± 11.2 dB " +
-		"instead of ± 24.8 dB (forecast); twice the recording time, to ± 21.0 dB."
-	assert.Equal(t, want, d.next().Sentence)
-	assert.Equal(t, "pipeline suggest drone/2-blades --grid blades=2:3:1,rpm=2000:3000:1000", d.next().Command)
-	assert.Contains(t, shown(string(Page([]*Detail{d}))), stripped("What next. "+want))
+	want := "A training run narrows it most: with blades = 2 at shaft speed 2000 1/min, ± 11.2 instead of ± 24.8 dB " +
+		"(forecast); twice the recording time, to ± 21.0 dB."
+	code := "pipeline suggest drone/2-blades --grid blades=2:3:1,rpm=2000:3000:1000"
+	assert.Equal(t, []step{{Row: "2-blades bpf1_db", Grade: "wide", Words: want, Code: code}}, d.next())
+	assert.Contains(t, shown(string(Page([]*Detail{d}))), stripped("What next 2-blades bpf1_db wide "+want))
 
 	r := d.Experiment.Splits[0].Honest.Record
 	r.Forecast[1].Half = []float64{24, 7}
 	want = "No training run of a held-out group would narrow its interval by more than 10\u00a0% (forecast); twice " +
 		"the recording time, to ± 21.0 dB."
-	assert.Equal(t, want, d.next().Sentence)
+	assert.Equal(t, []step{{Words: want, Code: code}}, d.next())
 
 	r.Forecast = nil
-	assert.Nil(t, d.next())
+	assert.Empty(t, d.next())
+}
+
+// The page has a next step for each of mostSteps undecided rows, and counts the others.
+func TestWhatNextOfManyRows(t *testing.T) {
+	d := &Detail{Experiment: manySplits(31).Experiment}
+	for i := range d.Experiment.Splits {
+		d.Experiment.Splits[i].Honest = calibratedBy(undecidedBy("y", missesAt68))
+	}
+
+	steps := d.next()
+	assert.Len(t, steps, mostSteps+1)
+	assert.Equal(t, "rpm=2000 y", steps[0].Row)
+	assert.Equal(t, "27 more rows have their next step in report.md.", steps[mostSteps].Words)
 }
 
 // The first figure is the outcome with the widest interval, of the split where it is widest,
@@ -251,7 +265,7 @@ func TestResults(t *testing.T) {
 	}
 
 	list := resultsTable(e.results())
-	assert.Equal(t, "Calibrated model: error and interval on held-out values, the worst first", list.Title)
+	assert.Equal(t, "Calibrated model: error and interval on held-out values, worst grade first, then lowest R²", list.Title)
 
 	var got []string
 	for _, row := range list.Rows {

@@ -46,16 +46,18 @@ func RunTerminal(w io.Writer, experiments []Experiment, width int, color bool) e
 	return newTerminal(width, color).write(w, documents...)
 }
 
-// Summary writes for each experiment the data in a line, the verdicts, the table of results and the
-// first findings, and then what the headings of the tables mean. The page and RunTerminal have the rest.
+// Summary writes for each experiment the data in a line, the verdicts, the table of results and the first finding. At
+// the end it writes the violated checks of all networks, and what the headings and grades of the tables mean. The page
+// and RunTerminal have the rest.
 func Summary(w io.Writer, experiments []Experiment, width int, color bool) error {
 	var documents []document
 	for _, experiment := range experiments {
 		documents = append(documents, experiment.summaryDocument())
 	}
 
-	if words := headsExplained(experiments); words != "" {
-		documents = append(documents, document{what: words})
+	closing := document{what: headsExplained(experiments), findings: allChecks(experiments), brief: true}
+	if closing.what != "" || len(closing.findings) > 0 {
+		documents = append(documents, closing)
 	}
 
 	return newTerminal(width, color).write(w, documents...)

@@ -31,7 +31,8 @@ type verdictWords struct {
 	why     string // why the grade is not better; "" if there is nothing to say
 	bounds  string // the share of upper bounds; "" if it is small
 	closer  string // the plain models with a smaller error; "" if there are none
-	Action  string // what to do; "" if nothing was judged
+	Action  string // what to do with the predictions; "" if nothing was judged
+	next    []step // what to measure, for each group of outcomes that is undecided or fails
 	Rest    string // sentences with the numbers
 }
 
@@ -40,15 +41,40 @@ func (v verdictWords) Found() string {
 	return joinTexts(" ", addStop(capitalise(joinTexts(": ", v.finding, v.why))), addStop(v.bounds), addStop(v.closer))
 }
 
-// Head returns the verdict in a few sentences, of which the last says what to do.
-func (v verdictWords) Head() string {
+// headSteps is the number of next steps in the head of a verdict.
+const headSteps = 2
+
+// Head returns the verdict in a few sentences, of which the last say what to do and what to measure next.
+func (v verdictWords) Head() string { return v.head(headSteps) }
+
+// head returns the verdict with at most the given number of next steps.
+func (v verdictWords) head(most int) string {
 	if v.finding == "" {
 		return v.Held + "."
 	}
 
 	found := joinTexts(": ", v.Held, v.finding, v.why) + "."
 
-	return joinTexts(" ", found, addStop(v.bounds), addStop(v.closer), v.Action)
+	return joinTexts(" ", found, addStop(v.bounds), addStop(v.closer), v.Action, v.nextWords(most))
+}
+
+// nextWords returns at most the given number of next steps in sentences. Several steps begin with the names of their
+// outcomes.
+func (v verdictWords) nextWords(most int) string {
+	if len(v.next) == 1 {
+		return v.next[0].Words
+	}
+
+	var texts []string
+	for _, next := range v.next[:min(len(v.next), most)] {
+		texts = append(texts, next.Row+": "+next.Words)
+	}
+
+	if rest := len(v.next) - most; rest > 0 {
+		texts = append(texts, numbered(rest, "more row has its", "more rows have their")+" next step in report.md.")
+	}
+
+	return strings.Join(texts, " ")
 }
 
 // addStop ends a text with a full stop, unless it is "".
@@ -60,7 +86,7 @@ func addStop(text string) string {
 }
 
 // String returns the verdict with all its numbers.
-func (v verdictWords) String() string { return joinTexts(" ", v.Head(), v.Rest) }
+func (v verdictWords) String() string { return joinTexts(" ", v.head(len(v.next)), v.Rest) }
 
 // joinTexts joins the texts that are not empty.
 func joinTexts(separator string, texts ...string) string {
@@ -90,7 +116,7 @@ func (s Split) verdictInWords() verdictWords {
 
 	v := verdictWords{
 		Grade: string(s.Verdict()), Held: held + ", " + s.model(), bounds: s.boundsWords(),
-		closer: s.closerWords(), Action: s.action(),
+		closer: s.closerWords(), Action: s.action(), next: Experiment{Splits: []Split{s}}.decidingSteps(),
 	}
 	v.finding, v.why = s.grade()
 	v.Rest = joinTexts(" ", s.otherNumbers()...)

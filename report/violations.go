@@ -58,15 +58,25 @@ func factorText(factor float64) string {
 	return strconv.FormatFloat(factor, 'g', 2, 64)
 }
 
+// violatedCodes returns the codes of the identities that the networks violate.
+func (e Experiment) violatedCodes() map[string]bool {
+	codes := map[string]bool{}
+	for _, split := range e.Splits {
+		for _, flag := range split.Flags {
+			codes[flag.Code] = true
+		}
+	}
+
+	return codes
+}
+
 // checks returns one line with the number of identities that the networks violate, and the worst violation. It returns
 // nil if no identity is violated.
 func (e Experiment) checks() []string {
 	var worst Violation
-	place := ""                // split and part of worst; "" as long as there is no violation
-	codes := map[string]bool{} // identities that are violated
+	place := "" // split and part of worst; "" as long as there is no violation
 	for _, split := range e.Splits {
 		for _, flag := range split.flags() {
-			codes[flag.Code] = true
 			if place == "" || flag.severity() > worst.severity() {
 				worst = flag
 				place = clean(split.Name) + " " + flag.Part
@@ -78,5 +88,5 @@ func (e Experiment) checks() []string {
 		return nil
 	}
 
-	return []string{phrase("checks", map[string]any{"N": len(codes), "Worst": worst, "Where": place})}
+	return []string{phrase("checks", map[string]any{"N": len(e.violatedCodes()), "Worst": worst, "Where": place})}
 }

@@ -15,8 +15,6 @@ import (
 // AddQuality adds facts about the recordings: numbers from recordings.arrow, and the facts among the findings.
 func (d *Data) AddQuality(recs *table.Table, found findings.Findings) {
 	n := recs.Rows()
-	d.add("recordings", strconv.Itoa(n))
-
 	if recs.Column("sha256") != nil {
 		d.add("raw files", strconv.Itoa(len(Distinct(recs, "sha256"))))
 	}

@@ -1,0 +1,159 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+
+	"doubletake/train/score"
+)
+
+// This file says, for each undecided or failing interval, how many runs would decide it and what to measure.
+
+// decidingSteps returns the next step of each row of the table of results that is undecided or fails, in the order of
+// the table. Rows of a split that have the same step share it.
+func (e Experiment) decidingSteps() []step {
+	var steps []step
+	for _, row := range e.results() {
+		words := ""
+		if !row.reference {
+			words = row.split.decidingWords(row.trust)
+		}
+
+		if words == "" {
+			continue
+		}
+
+		name := clean(row.trust.Outcome)
+		if i := stepOf(steps, row.split.Name, words); i >= 0 {
+			steps[i].Row += ", " + name
+			continue
+		}
+
+		steps = append(steps, step{
+			Row: clean(row.split.Name) + " " + name, Grade: string(row.trust.Grade()), Words: words, split: row.split.Name,
+		})
+	}
+
+	return steps
+}
+
+// stepOf returns the index of the step of a split with the given words, or −1 if there is none.
+func stepOf(steps []step, split, words string) int {
+	for i, step := range steps {
+		if step.split == split && step.Words == words {
+			return i
+		}
+	}
+
+	return -1
+}
+
+// decidingWords says how many runs would decide the interval of an outcome, and what improves it. It returns "" if the
+// interval holds, or if it is not calibrated.
+func (s Split) decidingWords(trust score.OutcomeTrust) string {
+	if !s.isCalibrated() {
+		return ""
+	}
+
+	place := cmp.Or(clean(s.HeldOut), clean(s.Name))
+	evidence := trust.Evidence()
+	switch evidence.Grade() {
+	case score.Fails:
+		return fmt.Sprintf("Train on a run with %s, and hold out the others as a test.", place)
+	case score.Undecided:
+		return s.undecidedWords(trust, place)
+	}
+
+	return ""
+}
+
+// undecidedWords says what further test runs would show about an undecided interval. If they would not show that it
+// holds, a training run may improve it.
+func (s Split) undecidedWords(trust score.OutcomeTrust, place string) string {
+	evidence := trust.Evidence()
+	if evidence.WidthOverSpread > score.MostSpread {
+		return fmt.Sprintf("No test run decides an interval as wide as this one. %s.",
+			joinTexts(": ", "Train on a run with "+place, s.forecastWords(trust.Outcome)))
+	}
+
+	outlook := evidence.Outlook()
+	if outlook.Units == 0 && outlook.FewestHold == 0 {
+		return ""
+	}
+
+	tests := outlookWords(outlook, evidence, place)
+	if outlook.Like == score.Holds {
+		return tests
+	}
+
+	forecast := ""
+	if isBoundReached(evidence) { // a forecast of an interval that contains too few values would be too good
+		forecast = s.forecastWords(trust.Outcome)
+	}
+
+	return tests + " " + joinTexts(": ", "To improve it, train on one", forecast) + "."
+}
+
+// outlookWords says which grades are possible with more test runs: the grade if they are like the measured runs, and
+// the grade if they are as good or as bad as they can be.
+func outlookWords(outlook score.Outlook, evidence score.Evidence, place string) string {
+	like := "like these " + fmt.Sprint(evidence.Units)
+	if evidence.Units == 1 {
+		like = "like this one"
+	}
+
+	inside := "inside"
+	if evidence.MissesAt68() {
+		inside = "in the 68\u00a0% intervals"
+	}
+
+	possible := "; no number of runs makes it hold"
+	if outlook.FewestHold > 0 {
+		runs := outlook.FewestHold - evidence.Units
+		possible = fmt.Sprintf("; %d more with all values %s %s it hold", runs, inside, makes(runs))
+	}
+
+	runs := outlook.Units - evidence.Units
+	switch {
+	case outlook.Units == 0:
+		return fmt.Sprintf("Runs with %s %s do not decide it%s.", place, like, possible)
+	case outlook.Like == score.Fails:
+		return fmt.Sprintf("To decide it, measure runs with %s: %d more %s %s it fail%s.", place, runs, like, makes(runs),
+			possible)
+	case outlook.Worst == score.Fails:
+		possible = ""
+	default:
+		possible = "; bad ones do not make it fail"
+	}
+
+	return fmt.Sprintf("To decide it, measure runs with %s: %d more %s %s it hold%s.", place, runs, like, makes(runs),
+		possible)
+}
+
+// makes returns the verb for a number of runs.
+func makes(runs int) string {
+	if runs == 1 {
+		return "makes"
+	}
+	return "make"
+}
+
+// forecastWords forecasts the interval of an outcome after one training run: "± 1 instead of ± 2 dB (forecast)". It
+// returns "" if no forecast was made, or if the run is not worthwhile.
+func (s Split) forecastWords(outcome string) string {
+	forecast := s.Honest.Record.Forecast
+	for k, trust := range s.Honest.Record.Outcomes {
+		if trust.Outcome != outcome || len(forecast) < 2 {
+			continue
+		}
+
+		now := forecast[0].Half[k]
+		one := forecast[1].Half[k]
+		if one < leastGain*now {
+			return fmt.Sprintf("± %s instead of ± %s (forecast)", unitOf(trust).cell(one, undefined).plain(),
+				amountsIn(trust.Unit, now, now))
+		}
+	}
+
+	return ""
+}

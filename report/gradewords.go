@@ -1,0 +1,25 @@
+package report
+
+import (
+	"strconv"
+
+	"doubletake/train/score"
+)
+
+// gradeLimits contains the limits of grades in words, for the explanations of the page and of the terminal.
+type gradeLimits struct {
+	Errors  string // errors that the half width of a wide interval exceeds
+	Wide68  string // share inside 68 % intervals from which Errors applies
+	Spread  string // width of a wide interval over the spread of the data
+	Least68 string // share inside 68 % intervals below which no interval holds
+}
+
+// limitsOfGrades returns the limits by which score.Evidence.Grade grades.
+func limitsOfGrades() gradeLimits {
+	return gradeLimits{
+		Errors:  strconv.FormatFloat(score.WideError, 'g', -1, 64),
+		Wide68:  shareText(score.WideInside),
+		Spread:  strconv.FormatFloat(score.WideSpread, 'g', -1, 64),
+		Least68: shareText(score.Levels[0] - score.Inside68Miss),
+	}
+}
