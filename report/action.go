@@ -21,7 +21,7 @@ func (s Split) action() string {
 	case score.Fails:
 		return "Do not use the intervals of " + outcomesWord(worst) + " there."
 	case score.Undecided:
-		return undecidedAction(worst, len(worst) < len(s.recommended()))
+		return undecidedAction(worst)
 	case score.Wide:
 		return s.narrowingAction(worst[0].Outcome)
 	}
@@ -37,27 +37,20 @@ func outcomesWord(list []score.OutcomeTrust) string {
 	return outcomeNames(list)
 }
 
-// undecidedAction says which numbers of undecided outcomes can be used. named says that the words before it name the
-// outcomes.
-func undecidedAction(list []score.OutcomeTrust, named bool) string {
-	whose := "the"
-	switch {
-	case named && len(list) == 1:
-		whose = "its"
-	case named:
-		whose = "their"
+// undecidedAction says which numbers of undecided outcomes can be used.
+func undecidedAction(list []score.OutcomeTrust) string {
+	if holdsAtLevel(list) {
+		return fmt.Sprintf("Use only the %s interval of %s.", levelText(list[0].Level), outcomesWord(list))
 	}
 
 	amount := "" // of the error, if there is a single one
+	whose := "their intervals"
 	if len(list) == 1 {
 		amount = " (" + unitOf(list[0]).amount(list[0].RMSE) + ")"
+		whose = "its interval"
 	}
 
-	if holdsAtLevel(list) {
-		return fmt.Sprintf("Use only %s %s interval.", whose, levelText(list[0].Level))
-	}
-
-	return fmt.Sprintf("Use %s error%s, not %s interval.", whose, amount, whose)
+	return fmt.Sprintf("Use the error of %s%s, not %s.", outcomesWord(list), amount, whose)
 }
 
 // holdsAtLevel reports whether the only doubt about each outcome is that its 68 % intervals contain too few values.

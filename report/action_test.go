@@ -32,10 +32,9 @@ var (
 func TestUndecidedAction(t *testing.T) {
 	only := undecidedBy("y", missesAt68)
 	weak := undecidedBy("z", nearlyFails)
-	assert.Equal(t, "Use only the 95\u00a0% interval.", undecidedAction([]score.OutcomeTrust{only}, false))
-	assert.Equal(t, "Use only its 95\u00a0% interval.", undecidedAction([]score.OutcomeTrust{only}, true))
-	assert.Equal(t, "Use its error (3.0 N), not its interval.", undecidedAction([]score.OutcomeTrust{weak}, true))
-	assert.Equal(t, "Use their error, not their interval.", undecidedAction([]score.OutcomeTrust{only, weak}, true))
+	assert.Equal(t, "Use only the 95\u00a0% interval of y.", undecidedAction([]score.OutcomeTrust{only}))
+	assert.Equal(t, "Use the error of z (3.0 N), not its interval.", undecidedAction([]score.OutcomeTrust{weak}))
+	assert.Equal(t, "Use the error of y, z, not their intervals.", undecidedAction([]score.OutcomeTrust{only, weak}))
 }
 
 // Each step says which grades further test runs can give, and what a training run is forecast to give. The numbers of
@@ -45,11 +44,11 @@ func TestDecidingWords(t *testing.T) {
 	s := Split{Name: "s", HeldOut: "blades = 2", Honest: calibratedBy(undecidedBy("y", missesAt68))}
 	s.Honest.Record.Forecast = []interval.Forecast{{Half: []float64{12}}, {Runs: 1, Half: []float64{7.5}}}
 	for want, evidence := range map[string]score.Evidence{
-		"To decide it, measure runs with blades = 2: 1 more like these 13 makes it hold; bad ones do not make it fail.": nearlyHolds,
-		"To decide it, measure runs with blades = 2: 1 more like these 15 makes it fail; 8 more with all values in the " +
-			"68\u00a0% intervals make it hold. To improve it, train on one.": nearlyFails,
+		"To decide, measure runs with blades = 2: 1 more like these 13 makes it hold; bad ones do not make it fail.": nearlyHolds,
+		"To decide, measure runs with blades = 2: 1 more like these 15 makes it fail; 8 more with all values in the " +
+			"68\u00a0% intervals make it hold. To improve, train on one.": nearlyFails,
 		"Runs with blades = 2 like these 15 do not decide it; 3 more with all values in the 68\u00a0% intervals make it " +
-			"hold. To improve it, train on one: ± 7.5 instead of ± 12 N (forecast).": missesAt68,
+			"hold. To improve, train on one: ± 7.5 instead of ± 12 N (forecast).": missesAt68,
 		"No test run decides an interval as wide as this one. Train on a run with blades = 2: ± 7.5 instead of ± 12 N " +
 			"(forecast).": tooWide,
 	} {

@@ -91,7 +91,7 @@ func (s Split) undecidedWords(trust score.OutcomeTrust, place string) string {
 		forecast = s.forecastWords(trust.Outcome)
 	}
 
-	return tests + " " + joinTexts(": ", "To improve it, train on one", forecast) + "."
+	return tests + " " + joinTexts(": ", "To improve, train on one", forecast) + "."
 }
 
 // outlookWords says which grades are possible with more test runs: the grade if they are like the measured runs, and
@@ -118,7 +118,7 @@ func outlookWords(outlook score.Outlook, evidence score.Evidence, place string) 
 	case outlook.Units == 0:
 		return fmt.Sprintf("Runs with %s %s do not decide it%s.", place, like, possible)
 	case outlook.Like == score.Fails:
-		return fmt.Sprintf("To decide it, measure runs with %s: %d more %s %s it fail%s.", place, runs, like, makes(runs),
+		return fmt.Sprintf("To decide, measure runs with %s: %d more %s %s it fail%s.", place, runs, like, makes(runs),
 			possible)
 	case outlook.Worst == score.Fails:
 		possible = ""
@@ -126,7 +126,7 @@ func outlookWords(outlook score.Outlook, evidence score.Evidence, place string) 
 		possible = "; bad ones do not make it fail"
 	}
 
-	return fmt.Sprintf("To decide it, measure runs with %s: %d more %s %s it hold%s.", place, runs, like, makes(runs),
+	return fmt.Sprintf("To decide, measure runs with %s: %d more %s %s it hold%s.", place, runs, like, makes(runs),
 		possible)
 }
 

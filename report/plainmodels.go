@@ -61,11 +61,8 @@ func (s Split) closerWords() string {
 		more = " and " + numbered(n, "more outcome", "more outcomes")
 	}
 
-	quantity := unitOf(best.outcome)
-	plainError := quantity.cell(best.error, math.NaN()).plain()
-
-	return fmt.Sprintf("%s is closer for %s%s (%s against %s), %s", best.name, clean(best.outcome.Outcome), more,
-		plainError, quantity.amount(best.outcome.RMSE), best.advice(s.model()))
+	return fmt.Sprintf("%s is closer for %s%s (%s), %s", best.name, clean(best.outcome.Outcome), more,
+		unitOf(best.outcome).amount(best.error), best.advice(s.model()))
 }
 
 // alike is the ratio of errors from which one model is said to be worse than the other.

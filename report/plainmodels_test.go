@@ -34,15 +34,15 @@ func TestCloserModels(t *testing.T) {
 	}{
 		"no plain model is closer": {withPlainErrors(12, 7, 0.16), ""},
 		"least squares, by chance": {
-			withPlainErrors(12, 4, 0.16), "Least squares is closer for bpf1_db (4.0 against 5.0 dB), but 2 times as wrong on left-out " +
+			withPlainErrors(12, 4, 0.16), "Least squares is closer for bpf1_db (4.0 dB), but 2 times as wrong on left-out " +
 				"training groups: do not use it",
 		},
 		"least squares, everywhere": {
-			withPlainErrors(12, 4, 0.02), "Least squares is closer for bpf1_db (4.0 against 5.0 dB), and on left-out " +
+			withPlainErrors(12, 4, 0.02), "Least squares is closer for bpf1_db (4.0 dB), and on left-out " +
 				"training groups too: take its values, and the interval from the calibrated model",
 		},
 		"the mean": {
-			withPlainErrors(3, 4, 0.16), "The training mean is closer for bpf1_db (3.0 against 5.0 dB), and no other group " +
+			withPlainErrors(3, 4, 0.16), "The training mean is closer for bpf1_db (3.0 dB), and no other group " +
 				"shows which is closer: rely on the interval, not on the value",
 		},
 	} {
@@ -57,6 +57,6 @@ func TestCloserModels(t *testing.T) {
 	split.Honest.Calibration.Deviation = []float64{4, 4}
 	split.Honest.Calibration.Rivals = nil
 	split.Held = append(split.Held, HeldOutcome{Outcome: "bpf2_db", MeanError: 12, LinearError: 1})
-	assert.Contains(t, split.closerWords(), "Least squares is closer for bpf2_db and 1 more outcome (1.0 against 5.0 dB)")
+	assert.Contains(t, split.closerWords(), "Least squares is closer for bpf2_db and 1 more outcome (1.0 dB)")
 	assert.Equal(t, score.Holds, split.Verdict())
 }

@@ -80,8 +80,8 @@ func TestSentenceOfWeakEvidence(t *testing.T) {
 	s := Split{HeldOut: "u = 4.7", Honest: calibratedBy(lift)}
 	want := "u = 4.7 held out (2 runs), calibrated model: undecided: 95\u00a0% intervals contain 75\u00a0% of the " +
 		"values (10 to 100\u00a0%), 68\u00a0% intervals 25\u00a0%. " +
-		"Use the error (94 N), not the interval. To decide it, measure runs with u = 4.7: 17 more like these 2 make it " +
-		"fail; 7 more with all values in the 68\u00a0% intervals make it hold. To improve it, train on one. Error 94 N, 95\u00a0% intervals ± 15 N. 75\u00a0% of"
+		"Use the error of lift_n (94 N), not its interval. To decide, measure runs with u = 4.7: 17 more like these 2 make it " +
+		"fail; 7 more with all values in the 68\u00a0% intervals make it hold. To improve, train on one. Error 94 N, 95\u00a0% intervals ± 15 N. 75\u00a0% of"
 	if got := s.Sentence(); !strings.HasPrefix(got, want) {
 		t.Errorf("%s\nexpected %s", got, want)
 	}
@@ -109,13 +109,13 @@ func TestSentenceOfWeakEvidence(t *testing.T) {
 	s = Split{HeldOut: "blades = 3", Honest: calibratedBy(holding("bpf1_db", "dB", 3, 9, 0.4))}
 	s.Honest.Record.Outcomes[0].At[0] = 0.46
 	assert.Contains(t, s.Sentence(),
-		"undecided: 68\u00a0% intervals contain only 46\u00a0% of the values. Use only the 95\u00a0% interval.")
+		"undecided: 68\u00a0% intervals contain only 46\u00a0% of the values. Use only the 95\u00a0% interval of bpf1_db.")
 	assert.Equal(t, score.Undecided, s.Verdict())
 
 	// An interval more than three times as wide as the mean ± 1.96 deviations of the outcomes never holds.
 	s = Split{HeldOut: "blades = 3", Honest: calibratedBy(holding("bpf1_db", "dB", 3, 9, 3.4))}
 	assert.Contains(t, s.Sentence(), "undecided: the interval is 340\u00a0% as wide as the data's own spread. "+
-		"Use the error (3.0 dB), not the interval. No test run decides an interval as wide as this one. Train on")
+		"Use the error of bpf1_db (3.0 dB), not its interval. No test run decides an interval as wide as this one. Train on")
 
 	// A wide interval that fails fails.
 	s = Split{HeldOut: "blades = 2", Honest: calibratedBy(list...)}
