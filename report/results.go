@@ -80,7 +80,8 @@ func resultsTitle(rows []result) string {
 		return ""
 	}
 
-	return capitalise(strings.Join(names, ", and ")) + ": error and interval on held-out values, worst grade first, then lowest R²"
+	return capitalise(strings.Join(names, ", and ")) +
+		": error and interval on held-out values, worst grade first, then lowest R²"
 }
 
 // resultsTable returns the table of the rows. Columns without numbers are left out.

@@ -265,7 +265,8 @@ func TestResults(t *testing.T) {
 	}
 
 	list := resultsTable(e.results())
-	assert.Equal(t, "Calibrated model: error and interval on held-out values, worst grade first, then lowest R²", list.Title)
+	title := "Calibrated model: error and interval on held-out values, worst grade first, then lowest R²"
+	assert.Equal(t, title, list.Title)
 
 	var got []string
 	for _, row := range list.Rows {

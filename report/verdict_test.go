@@ -80,8 +80,9 @@ func TestSentenceOfWeakEvidence(t *testing.T) {
 	s := Split{HeldOut: "u = 4.7", Honest: calibratedBy(lift)}
 	want := "u = 4.7 held out (2 runs), calibrated model: undecided: 95\u00a0% intervals contain 75\u00a0% of the " +
 		"values (10 to 100\u00a0%), 68\u00a0% intervals 25\u00a0%. " +
-		"Use the error of lift_n (94 N), not its interval. To decide, measure runs with u = 4.7: 17 more like these 2 make it " +
-		"fail; 7 more with all values in the 68\u00a0% intervals make it hold. To improve, train on one. Error 94 N, 95\u00a0% intervals ± 15 N. 75\u00a0% of"
+		"Use the error of lift_n (94 N), not its interval. To decide, measure runs with u = 4.7: 17 more like these 2 " +
+		"make it fail; 7 more with all values in the 68\u00a0% intervals make it hold. To improve, train on one. Error " +
+		"94 N, 95\u00a0% intervals ± 15 N. 75\u00a0% of"
 	if got := s.Sentence(); !strings.HasPrefix(got, want) {
 		t.Errorf("%s\nexpected %s", got, want)
 	}
