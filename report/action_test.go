@@ -44,7 +44,7 @@ func TestDecidingWords(t *testing.T) {
 	s := Split{Name: "s", HeldOut: "blades = 2", Honest: calibratedBy(undecidedBy("y", missesAt68))}
 	s.Honest.Record.Forecast = []interval.Forecast{{Half: []float64{12}}, {Runs: 1, Half: []float64{7.5}}}
 	for want, evidence := range map[string]score.Evidence{
-		"To decide, measure runs with blades = 2: 1 more like these 13 makes it hold; bad ones do not make it "+
+		"To decide, measure runs with blades = 2: 1 more like these 13 makes it hold; bad ones do not make it " +
 			"fail.": nearlyHolds,
 		"To decide, measure runs with blades = 2: 1 more like these 15 makes it fail; 8 more with all values in the " +
 			"68\u00a0% intervals make it hold. To improve, train on one.": nearlyFails,
