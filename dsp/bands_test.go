@@ -3,6 +3,7 @@ package dsp
 import (
 	"math"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -212,4 +213,201 @@ func TestBandErrors(t *testing.T) {
 	CheckSettings(&s, func(key, format string, args ...any) { text = append(text, key) })
 
 	assert.Equal(t, []string{"bands_hz"}, text, "keys with a fault")
+}
+
+// Expected values: scipy's narrow-band density, integrated over each band (testdata/make_windows.py). The construction
+// computes them from the first half, with an overlap of 50 %.
+func TestFractionalOctavesGolden(t *testing.T) {
+	var g goldenWindows
+	readJSON(t, "windows.json", &g)
+
+	for per, rows := range g.Bands {
+		n, _ := strconv.Atoi(per)
+		s := DefaultSettings()
+		s.Outcomes = []string{"bands"}
+		s.BandsPerOctave = n
+		s.Output = "power"
+		s.Overlap = 0.5
+		s.SegmentS = 250 / g.Rate
+		p, _, err := outcomesOf(t, "split-half-spectrum", memory{g.X}, s, g.Rate, nil)
+		require.NoError(t, err)
+		require.NotEmpty(t, rows, "1/%s octave", per)
+		require.Len(t, p.Outcomes, len(rows), "1/%s octave", per)
+
+		for k, want := range rows {
+			assert.InDelta(t, want[3], p.Rows[0].Values[k].Y[0], 1e-9*want[3], "1/%s octave, %s", per, p.Outcomes[k].Name)
+		}
+	}
+}
+
+// 1000 recordings of white noise of known density are simulated, 150 in a short test. Expected: the mean level of a
+// band is the level of the density times the width, less sd²/8.7 dB for the mean of a logarithm. The levels have the
+// predicted deviation sd: with n levels, the sum of the squared distances from the mean, in predicted deviations, is χ²
+// with n degrees of freedom, whose standard deviation is √(2n). Both numbers may be four standard deviations off.
+func TestBandsOfWhiteNoiseChiSquare(t *testing.T) {
+	const (
+		rate  = 8192.0
+		sigma = 0.5
+	)
+
+	recordings := turns(1000, 150)
+	for _, c := range []struct {
+		window  string
+		overlap float64
+		per     int
+	}{{"hann", 0, 3}, {"hann", 0.5, 3}, {"blackman", 0.5, 1}} {
+		s := DefaultSettings()
+		s.Outcomes = []string{"bands", "overall"}
+		s.BandsPerOctave = c.per
+		s.BandsHz = []float64{500, 2500}
+		s.Window = c.window
+		s.Overlap = c.overlap
+		s.Segments = 8
+		s.OverallHz = []float64{300, 3000}
+		rng := rand.New(rand.NewPCG(8, 11))
+		var chi, mean, sd []float64
+
+		var names []string
+		for range recordings {
+			x := make([]float64, 8192)
+			for i := range x {
+				x[i] = sigma * rng.NormFloat64()
+			}
+
+			p, _, err := outcomesOf(t, "split-half-spectrum", memory{x}, s, rate, nil)
+			require.NoError(t, err)
+
+			if chi == nil {
+				chi = make([]float64, len(p.Outcomes))
+				mean = make([]float64, len(p.Outcomes))
+				sd = make([]float64, len(p.Outcomes))
+			}
+
+			names = nil
+			for k, v := range p.Rows[0].Values {
+				names = append(names, p.Outcomes[k].Name)
+
+				b := Band{300, 0, 3000}
+				if k < len(p.Outcomes)-1 {
+					b = FractionalOctave(c.per, k-c.per)
+				}
+
+				want := LevelDB(2*sigma*sigma/rate*(b.Hi-b.Lo), 20e-6)
+				for h, y := range v.Y {
+					e := v.ByProducts[0][h]
+					d := (y - want + e*e/8.686) / e
+					chi[k] += d * d
+					mean[k] += d
+					sd[k] += e / float64(2*recordings)
+				}
+			}
+		}
+
+		for k, v := range chi {
+			n := float64(2 * recordings)
+			z := (v - n) / math.Sqrt(2*n)
+			assert.InDelta(t, 0, z, 4.0, "%+v, %s", c, names[k])
+
+			z = mean[k] / math.Sqrt(n)
+			assert.InDelta(t, 0, z, 4.0, "%+v, %s", c, names[k])
+
+			t.Logf("%+v %s: χ²/n %.3f, sd %.3f dB", c, names[k], v/n, sd[k])
+		}
+	}
+}
+
+// The edge between two bands cuts the bin of a tone at three quarters of the bin. Expected: each band takes the part of
+// the bin's power that is the band's part of the width, and all power of the neighbouring bin on its side.
+func TestToneAtAnEdge(t *testing.T) {
+	const (
+		rate = 8000.
+		n    = 400
+		a    = 0.3
+	)
+	binHz := rate / n // 20 Hz
+	s := DefaultSettings()
+	s.Outcomes = []string{"bands"}
+	s.Output = "power"
+	s.SegmentS = n / rate
+	s.Bands = [][]float64{{500, 1000 + 0.25*binHz}, {1000 + 0.25*binHz, 2000}}
+
+	x := make([]float64, 20*n)
+	for i := range x {
+		x[i] = a * math.Sin(2*math.Pi*1000*float64(i)/rate)
+	}
+
+	p, _, err := outcomesOf(t, "split-half-spectrum", memory{x}, s, rate, nil)
+	require.NoError(t, err)
+
+	// Under a Hann window, the bin of the tone has a²/2 and its neighbours a quarter of that, over a bandwidth of
+	// 1.5 bins.
+	full := a * a / 2 / 1.5
+	lower, _ := p.value(t, 0, "l_500to1005hz_power", "sd")
+	upper, _ := p.value(t, 0, "l_1005to2000hz_power", "sd")
+	for h := range 2 {
+		assert.InDelta(t, full*(0.25+0.75), lower[h], 1e-12, "half %d: band below the edge", h+1)
+		assert.InDelta(t, full*(0.25+0.25), upper[h], 1e-12, "half %d: band above the edge", h+1)
+	}
+}
+
+// The frequencies of bands in shaft orders follow the speed of the run. Expected: the band about order 2 has the power
+// a²/2 of the line there, and the power of the noise in its width of one order. A construction with such bands needs a
+// shaft speed, and with bands in Hz it does not.
+func TestBandsInOrders(t *testing.T) {
+	const (
+		rate  = 10_240.
+		shaft = 61.
+	)
+	s := DefaultSettings()
+	s.Outcomes = []string{"harmonics", "bands"}
+	s.Output = "power"
+	s.Bands = [][]float64{{1.5, 2.5}}
+	s.BandsUnit = "orders"
+	s.Harmonics = 2
+	x := rotorSound(4*10_240, rate, shaft, map[int]float64{2: 3, 4: 2}, 5)
+	p, _, err := outcomesOf(t, "split-half-spectrum", memory{x}, s, rate, map[string]float64{"blades": 2, "rpm": 3600})
+	require.NoError(t, err)
+
+	y, sd := p.value(t, 0, "l_1_5to2_5so_power", "sd")
+	want := 3.*3/2 + 2/rate*shaft
+	assert.InDelta(t, 0, 10*math.Log10(y[0]/want), 4*sd[0], "error in dB")
+
+	require.Len(t, p.Outcomes, 3, "two harmonics and a band")
+	assert.Equal(t, "bpf1_power", p.Outcomes[0].Name)
+
+	d := Configure(Find("split-half-spectrum", Microphones), &s).Describe()
+	assert.True(t, d.Shaft, "bands in orders need a shaft speed")
+	assert.Contains(t, d.Doc, "levels of bands")
+
+	s.BandsUnit = ""
+	s.Outcomes = []string{"bands", "overall"}
+	d = Configure(Find("split-half-spectrum", Microphones), &s).Describe()
+	assert.False(t, d.Shaft, "bands in Hz need a shaft speed")
+	assert.NotContains(t, d.Settings, "track")
+}
+
+// With the construction "repeats", both halves give one value: the mean of the powers of the halves. Expected: it has
+// 16 averages, twice the number of a half, and its deviation is about 1/√2 of the deviation of the halves.
+func TestBandsOfRepeats(t *testing.T) {
+	const rate = 8192.
+	s := DefaultSettings()
+	s.Outcomes = []string{"bands", "overall"}
+	s.Output = "power"
+	src := memory{noise(8192, 4)}
+	halves, _, err := outcomesOf(t, "split-half-spectrum", src, s, rate, nil)
+	require.NoError(t, err)
+
+	both, _, err := outcomesOf(t, "repeats", src, s, rate, nil)
+	require.NoError(t, err)
+
+	for k, v := range both.Rows[0].Values {
+		h := halves.Rows[0].Values[k]
+		name := both.Outcomes[k].Name
+		assert.InDelta(t, (h.Y[0]+h.Y[1])/2, v.Y[0], 1e-12, "%s: mean of the halves", name)
+		assert.Equal(t, v.Y[0], v.Y[1], "%s: both values", name)
+
+		// The deviation follows from the spectrum, so that it differs from half to half.
+		assert.InEpsilon(t, h.ByProducts[0][0]/math.Sqrt2, v.ByProducts[0][0], 0.5, "%s: deviation", name)
+		assert.Equal(t, 16.0, v.ByProducts[1][0], "%s: averages", name)
+	}
 }

@@ -131,3 +131,39 @@ func ExampleReference() {
 	fmt.Printf("%.1f %s\n", LevelDB(1, rms), unit)
 	// Output: 94.0 dB re 20 µPa
 }
+
+// CheckOutcomes accepts the outcomes that a construction makes. The error about another outcome lists them.
+func TestCheckOutcomes(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		series   bool
+		outcomes []string
+		want     string
+	}{
+		{"split-half-spectrum", false, []string{"bands", "overall"}, ""},
+		{
+			"split-half-spectrum", false,
+			[]string{"rms"},
+			`outcomes: expected harmonics, bands, overall, broadband of split-half-spectrum, found "rms"`,
+		},
+		{"repeats", false, []string{"broadband", "broadband"}, "outcomes: broadband is named twice"},
+		{"repeats", true, []string{"rms", "mean"}, ""},
+		{"repeats", true, []string{"overall"}, `outcomes: expected mean, rms, bands of repeats, found "overall"`},
+		{"random-samples", true, []string{"mean"}, "outcomes: random-samples has its own; leave the key out"},
+		{"random-samples", true, nil, ""},
+		{
+			"table", false,
+			[]string{"bands"},
+			"outcomes: belongs to recordings; the columns of a table are its outcomes",
+		},
+	} {
+		s := DefaultSettings()
+		s.Outcomes = c.outcomes
+		got := ""
+		CheckOutcomes(c.name, c.series, &s, func(key, format string, args ...any) {
+			got = key + ": " + fmt.Sprintf(format, args...)
+		})
+
+		assert.Equal(t, c.want, got, "%s %v", c.name, c.outcomes)
+	}
+}

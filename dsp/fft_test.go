@@ -207,3 +207,10 @@ func BenchmarkFFTFactor(b *testing.B) {
 		})
 	}
 }
+
+// The transform of 4 real samples has 3 coefficients.
+func ExampleFFT() {
+	f := NewFFT(4)
+	fmt.Printf("%.0f\n", f.Coefficients(nil, []float64{1, 2, 0, 0}))
+	// Output: [(3+0i) (1-2i) (-1+0i)]
+}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"testing"
@@ -176,3 +177,130 @@ func floatWAV(t testing.TB, path string) (x []float64, rate float64) {
 
 	return x, rate
 }
+
+// outcomesOf runs a construction on all channels of src, which are microphones in Pa at the given conditions. It checks
+// the names of the outcomes.
+func outcomesOf(t testing.TB, name string, src memory, s Settings, rate float64, conditions map[string]float64) (*Pairs,
+	*Analyser, error,
+) {
+	t.Helper()
+
+	r := &Run{RateHz: rate, Samples: int64(len(src[0])), Settings: &s}
+	for c := range src {
+		r.Microphones = append(r.Microphones, Microphone{Channel: c, Scale: 1, Unit: "Pa", Conditions: conditions})
+	}
+
+	c := Configure(Find(name, Microphones), &s).(OfSpectra)
+	load, err := c.Spectra(r)
+	if err != nil {
+		return nil, nil, err
+	}
+
+	require.NoError(t, outcomesAnalyser.Load(t.Context(), src, load))
+
+	p, err := c.Pairs(t.Context(), src, r, outcomesAnalyser)
+	if err == nil && len(p.Rows) > 0 {
+		p.requireNames(t, OutcomeNames(c, &s, nil))
+	}
+
+	return p, outcomesAnalyser, err
+}
+
+// requireNames requires that the names of all outcomes are in the list that was made without any data.
+func (p *Pairs) requireNames(t testing.TB, announced []string) {
+	t.Helper()
+
+	for _, o := range p.Outcomes {
+		require.Contains(t, announced, o.Name)
+	}
+}
+
+// outcomesAnalyser serves all calls of outcomesOf, which saves the time for its plans.
+var outcomesAnalyser = NewAnalyser()
+
+// value returns the pair of values of an outcome, and the pair of its by-product with that suffix. The by-product is 0
+// if the outcome has none with the suffix.
+func (p *Pairs) value(t testing.TB, row int, name, suffix string) (y, byProduct [2]float64) {
+	t.Helper()
+
+	for k, o := range p.Outcomes {
+		if o.Name != name {
+			continue
+		}
+
+		for i, b := range o.ByProducts {
+			if b.Suffix == suffix {
+				byProduct = p.Rows[row].Values[k].ByProducts[i]
+			}
+		}
+
+		return p.Rows[row].Values[k].Y, byProduct
+	}
+
+	require.Failf(t, "no such outcome", "%s", name)
+
+	return y, byProduct
+}
+
+// rotorSound returns n samples of white noise with standard deviation 1, and of lines at multiples of the shaft
+// frequency. amplitude contains the amplitude of each line by its multiple.
+func rotorSound(n int, rate, shaft float64, amplitude map[int]float64, seed uint64) []float64 {
+	rng := rand.New(rand.NewPCG(seed, 77))
+
+	x := make([]float64, n)
+	for i := range x {
+		x[i] = rng.NormFloat64()
+		for j, a := range amplitude {
+			x[i] += a * math.Sin(2*math.Pi*shaft*float64(j)*float64(i)/rate+float64(j))
+		}
+	}
+
+	return x
+}
+
+// spinningRotor describes the sound of a rotor. The first harmonic of the BPF has 0 dB (amplitude 1).
+type spinningRotor struct {
+	rate, seconds float64
+	blades        int
+	shaft         func(t float64) float64 // rev/s at time t
+	fallDB        float64                 // how much lower each further harmonic of the BPF is
+	sideDB        float64                 // how much lower the other shaft orders are than a harmonic would be there
+	noise         float64                 // standard deviation of the white noise
+	seed          uint64
+}
+
+// samples returns the sound: all shaft orders up to the sixth harmonic of the BPF, unless they are near the Nyquist
+// frequency, and white noise.
+func (s spinningRotor) samples() []float64 {
+	r := rand.New(rand.NewPCG(s.seed, 7))
+	x := make([]float64, int(s.rate*s.seconds))
+	orders := 6 * s.blades
+	amp := make([]float64, orders+1)
+	phase := make([]float64, orders+1)
+	for j := 1; j <= orders; j++ {
+		db := -s.fallDB * (float64(j)/float64(s.blades) - 1)
+		if j%s.blades != 0 {
+			db -= s.sideDB
+		}
+
+		amp[j] = math.Pow(10, db/20)
+		phase[j] = 2 * math.Pi * r.Float64()
+	}
+
+	turn := 0.0
+	for i := range x {
+		turn += s.shaft(float64(i)/s.rate) / s.rate
+		for j := 1; j <= orders; j++ {
+			if float64(j)*s.shaft(0) < s.rate/2.1 {
+				x[i] += amp[j] * math.Sin(2*math.Pi*float64(j)*turn+phase[j])
+			}
+		}
+
+		x[i] += s.noise * r.NormFloat64()
+	}
+
+	return x
+}
+
+// constant returns the speed of a shaft whose speed is v at all times.
+func constant(v float64) func(float64) float64 { return func(float64) float64 { return v } }

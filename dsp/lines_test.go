@@ -83,3 +83,41 @@ func TestBetween(t *testing.T) {
 	assert.InDelta(t, 48.5, lo, 0, "peak")
 	assert.InDelta(t, 51.5, hi, 0, "peak")
 }
+
+// Expected bins: counted by hand from docs/method.md#split-half-spectra.
+func TestSearchAndFloorBins(t *testing.T) {
+	lf := lineFinder{binHz: 2, tolerance: 0.03, minBins: 2}
+	for _, c := range []struct {
+		hz, shaft float64
+		want      [2]int
+	}{
+		{100, 50, [2]int{48, 52}},     // ±max(3, 4) Hz
+		{1000, 100, [2]int{485, 515}}, // ±30 Hz
+		{1000, 40, [2]int{490, 510}},  // clipped midway, ±20 Hz
+		{101, 1, [2]int{51, 51}},      // no bin within ±0.5 Hz: the nearest
+	} {
+		assert.Equal(t, c.want, lf.searchBins(c.hz, c.shaft, 6400), "%g Hz, shaft %g: bins", c.hz, c.shaft)
+	}
+
+	// The second harmonic of the BPF 300 Hz, of 3 blades at 100 Hz: the floor is from 525 to 675 Hz, which are the bins
+	// 263 to 337. Of the shaft orders only 600 Hz is in this range: its guard leaves out the bins 296 to 304.
+	bins, guard := lf.floorBins(nil, 600, 100, 300, 6400)
+	assert.Equal(t, 4, guard, "guard")
+	assert.Equal(t, 263, bins[0], "first bin of the floor")
+	assert.Equal(t, 337, bins[len(bins)-1], "last bin of the floor")
+	require.Len(t, bins, 75-9, "bins of the floor")
+	assert.NotContains(t, bins, 296, "bin inside the guard of an order")
+	assert.Contains(t, bins, 295, "bin next to the guard of an order")
+
+	// The shaft orders are 8 bins apart. A guard of 4 bins leaves out all bins, and a guard of 3 bins leaves one bin
+	// between two orders: 10 bins in the range.
+	bins, guard = lf.floorBins(nil, 16*18, 16, 2*16*9, 6400)
+	assert.Equal(t, 3, guard, "guard")
+	assert.Len(t, bins, 10, "bins of the floor")
+
+	// The shaft orders are one bin apart, so that no guard leaves any bin.
+	bins, guard = lf.floorBins(nil, 200, 2, 40, 6400)
+	assert.Equal(t, -1, guard, "guard")
+	require.GreaterOrEqual(t, len(bins), floorMinBins, "bins of the floor")
+	assert.NotContains(t, bins, 100, "bin of the line")
+}

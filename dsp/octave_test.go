@@ -130,3 +130,36 @@ func ExampleThirdOctave() {
 	fmt.Printf("%.2f to %.2f Hz, centre %.2f Hz\n", b.Lo, b.Hi, b.Centre)
 	// Output: 112.20 to 141.25 Hz, centre 125.89 Hz
 }
+
+// Expected values: IEC 61260-1:2014, annex E: its nominal mid-frequencies of octaves and third-octaves, and its rule of
+// three or two digits for narrower bands. No two bands of a twelfth of an octave have the same nominal frequency.
+func TestNominalFrequencies(t *testing.T) {
+	for _, c := range []struct {
+		per, x int
+		hz     float64
+	}{
+		{1, -5, 31.5},
+		{1, -4, 63},
+		{1, -3, 125},
+		{1, 0, 1000},
+		{1, 4, 16000},
+		{3, -19, 12.5},
+		{3, 13, 20000},
+		{3, -15, 31.5},
+		{6, 0, 1060},
+		{6, -1, 940}, // exactly 944 Hz: two digits from 5 on
+		{6, 5, 1880},
+		{12, 0, 1030},
+		{12, 11, 1940},
+		{12, -1, 970},
+	} {
+		assert.Equal(t, c.hz, nominalHz(c.per, c.x), "1/%d octave, band %d: Hz", c.per, c.x)
+	}
+
+	seen := map[float64]bool{}
+	for x := -84; x <= 120; x++ {
+		hz := nominalHz(12, x)
+		assert.NotContains(t, seen, hz, "nominal frequencies of the bands below band %d", x)
+		seen[hz] = true
+	}
+}

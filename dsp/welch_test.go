@@ -1,7 +1,6 @@
 package dsp
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"testing"
@@ -75,40 +74,6 @@ func compare(t *testing.T, what string, got, want []float64, factor float64) {
 	}
 }
 
-// Expected values: the levels of the reference in Python (testdata/README.md), with its settings: amplitude "peak", a
-// tolerance of 1.5 % and 2 bins, and the nominal speed.
-func TestRotorFeaturesGolden(t *testing.T) {
-	var g struct {
-		X         [][]float64
-		Fs        float64
-		N         int
-		RPM       float64
-		Y1, Y2    [][]float64
-		Tolerance float64 `json:"tol_rel"`
-		MinBins   int     `json:"tol_bins"`
-	}
-
-	readJSON(t, "features.json", &g)
-	run := analyse(t, g.X, rotorAt(g.X, g.Fs, g.N, g.RPM/60, func(s *Settings) {
-		s.Speed = "nominal"
-		s.Amplitude = "peak"
-		s.Tolerance = g.Tolerance
-		s.MinBins = g.MinBins
-	}))
-
-	for c, ch := range run.Channels {
-		for h, want := range [][]float64{g.Y1[c], g.Y2[c]} {
-			for m, w := range want {
-				power := 20e-6 * 20e-6 * math.Pow(10, w/10)
-				assert.InDelta(t, power, ch.Halves[h].Lines[m].Power, 1e-9*power, "channel %d, half %d, harmonic %d", c, h, m+1)
-
-				assert.InDelta(t, w, LevelDB(ch.Halves[h].Lines[m].Power, 20e-6), 1e-8,
-					"channel %d, half %d, harmonic %d: dB", c, h, m+1)
-			}
-		}
-	}
-}
-
 // Expected: closed forms of the Hann window. A sine of amplitude a on a bin has the power a²/2 in this bin and a
 // quarter of it in each neighbour. The sum of the three, times the tone factor of 2/3, is a²/2. A mean does not count.
 func TestWelchProperties(t *testing.T) {
@@ -166,18 +131,6 @@ func TestWelchMisusePanics(t *testing.T) {
 	}
 }
 
-// A run without microphones, and channels of unequal length, are errors.
-func TestShapeErrors(t *testing.T) {
-	_, err := (&Run{}).segments(floorMinBins, "")
-	assert.ErrorContains(t, err, "expected at least one microphone, found none")
-
-	_, err = CheckBalance([][]float64{make([]float64, 99), make([]float64, 98)}, 1)
-	assert.ErrorContains(t, err, "expected channels of equal length, found 99 and 98 samples")
-
-	_, err = CheckBalance(nil, 1)
-	assert.ErrorContains(t, err, "expected at least one channel, found none")
-}
-
 // A sine of amplitude 2 on bin 25 has the mean square 2: in its bin, and as the sum over three bins times the tone
 // factor.
 func ExampleWelch() {
@@ -190,24 +143,4 @@ func ExampleWelch() {
 	p := w.SegmentPower(nil, x)
 	fmt.Printf("%.3f at %g Hz, as a tone %.3f\n", p[25], 25*1000./500, w.ToneFactor()*(p[24]+p[25]+p[26]))
 	// Output: 2.000 at 50 Hz, as a tone 2.000
-}
-
-// The transform of 4 real samples has 3 coefficients.
-func ExampleFFT() {
-	f := NewFFT(4)
-	fmt.Printf("%.0f\n", f.Coefficients(nil, []float64{1, 2, 0, 0}))
-	// Output: [(3+0i) (1-2i) (-1+0i)]
-}
-
-// The results of a run contain neither NaN nor infinity, which JSON cannot encode. The sound is periodic, so that there
-// is silence between its lines, and ρ would be infinite.
-func TestRunEncodes(t *testing.T) {
-	x := make([]float64, 16*500)
-	for i := range x {
-		x[i] = math.Round(1000*math.Sin(2*math.Pi*float64(i)/25)) / 1000
-	}
-
-	run := analyse(t, memory{x}, rotorAt(memory{x}, 1000, 2, 20, func(s *Settings) { s.Harmonics = 3 }))
-	_, err := json.Marshal(run)
-	require.NoError(t, err)
 }

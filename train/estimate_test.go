@@ -10,10 +10,132 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/floats"
+	"pgregory.net/rapid"
 
 	"doubletake/internal/longtest"
 	"doubletake/train/triplets"
 )
+
+// A condition's estimates depend neither on the others nor on their order.
+func TestEstimateOrder(t *testing.T) {
+	for _, d := range []int{1, 2, 5} {
+		m := mustFit(t, shapeData(60, 2, d), smallConfig())
+		rapid.Check(t, func(t *rapid.T) {
+			n := rapid.IntRange(1, 4).Draw(t, "n")
+			x := make([]float64, 2*n)
+			for i := range x {
+				x[i] = rapid.Float64Range(-3, 3).Draw(t, "x")
+			}
+
+			o := EstimateOptions{
+				Samples: 10, Seed: uint64(d),
+				Sampler: rapid.SampledFrom([]string{Antithetic, PlainSampling}).Draw(t, "sampler"),
+			}
+
+			all, err1 := m.Estimate(context.Background(), x, o)
+			i := rapid.IntRange(0, n-1).Draw(t, "i")
+			one, err2 := m.Estimate(context.Background(), x[2*i:2*i+2], o)
+			require.NoError(t, err1, "estimates of all conditions")
+			require.NoError(t, err2, "estimates of one condition")
+
+			assert.Equal(t, one.Mu, all.Mu[i*d:(i+1)*d], "μ of condition %d", i)
+			assert.Equal(t, one.Var, all.Var[i*d:(i+1)*d], "σ² of condition %d", i)
+			assert.Equal(t, one.CovRaw, all.CovRaw[i*d:(i+1)*d], "raw covariance of condition %d", i)
+			assert.Equal(t, one.Cov, all.Cov[i*d:(i+1)*d], "C of condition %d", i)
+			assert.Equal(t, one.Delta, all.Delta[i*d:(i+1)*d], "δ of condition %d", i)
+			assert.Equal(t, one.Kappa, all.Kappa[i*d:(i+1)*d], "κ of condition %d", i)
+			assert.Equal(t, one.ZigZag, all.ZigZag[i*d:(i+1)*d], "zigzag of condition %d", i)
+		})
+	}
+}
+
+// The rules agree with each other: C by the rule for the model's dimension, and
+// C_raw − μδ by a million antithetic samples (in the short run a tenth). The standard
+// error of the samples is σ²·√(2/500 000) at C = σ², 0.2 %. Four standard errors are allowed.
+func TestEstimateRules(t *testing.T) {
+	samples := 1_000_000
+	if !longtest.IsStudy() {
+		samples /= 10
+	}
+
+	sampling := 4 * math.Sqrt(4/float64(samples))
+	for _, c := range []struct {
+		d      int
+		method string
+		tol    float64 // of σ²
+	}{
+		{1, "exact-1d", 0},
+		{2, "tensor-15", 0.01},
+		{3, "tensor-7", 0.01},
+		{4, "tensor-5", 0.01},
+		{5, "halton-1024", 0.01},
+		{7, "halton-2048", 0.01},
+	} {
+		cfg := DefaultConfig()
+		cfg.Epochs = 60
+		data := shapeData(300, 2, c.d)
+		data.Y2 = data.Y1 // couples: a covariance worth measuring
+		m := mustFit(t, data, cfg)
+		e, err := m.Estimate(context.Background(), []float64{0.2, 0.1, -1, 2, 3, 3, 0, -2},
+			EstimateOptions{Samples: samples, Seed: 5})
+		require.NoError(t, err)
+		assert.Equal(t, c.method, e.Method, "%d outcomes: method", c.d)
+
+		for i := range e.Cov {
+			sampled := e.CovRaw[i] - e.Mu[i]*e.Delta[i]
+			assert.InDelta(t, sampled, e.Cov[i], (c.tol+sampling)*e.Var[i], "%d outcomes, C %d by %s", c.d, i, e.Method)
+		}
+	}
+}
+
+// C, δ and κ have the same bytes with any number of samples for the raw covariance, and any sampler and seed. Expected
+// values: those with 2 samples.
+func TestCovarianceIgnoresDraws(t *testing.T) {
+	for _, d := range []int{1, 2, 5, 7, 23} {
+		m := mustFit(t, shapeData(60, 2, d), smallConfig())
+		x := []float64{0.2, 0.1, -1, 2, 1.5, -0.4}
+
+		var want *Estimates
+		for _, o := range []EstimateOptions{
+			{Samples: 2},
+			{Samples: 10, Sampler: PlainSampling},
+			{Samples: 1000, Seed: 3},
+			{Samples: 5000, Seed: 4},
+		} {
+			e := estimated(t, m, x, o)
+
+			if want == nil {
+				want = e
+			}
+
+			assert.Equal(t, want.Cov, e.Cov, "C of %d outcomes, %+v", d, o)
+			assert.Equal(t, want.Delta, e.Delta, "δ of %d outcomes, %+v", d, o)
+			assert.Equal(t, want.Kappa, e.Kappa, "κ of %d outcomes, %+v", d, o)
+			assert.Equal(t, want.ZigZag, e.ZigZag, "zigzag of %d outcomes, %+v", d, o)
+		}
+	}
+}
+
+// Estimates have 1000 antithetic samples by default. Antithetic samples are an even number.
+func TestEstimateOptions(t *testing.T) {
+	m := mustFit(t, shapeData(30, 1, 1), smallConfig())
+	e, err := m.Estimate(context.Background(), []float64{0, 1}, EstimateOptions{})
+	require.NoError(t, err)
+	assert.Equal(t, 1000, e.Samples)
+	assert.Equal(t, Antithetic, e.Sampler)
+	assert.Equal(t, 2, e.N)
+	assert.Equal(t, 1, e.Out)
+
+	e, err = m.Estimate(context.Background(), nil, EstimateOptions{Samples: 7})
+	require.NoError(t, err)
+	assert.Equal(t, 0, e.N, "without conditions")
+	assert.Equal(t, 8, e.Samples, "seven samples are asked for")
+
+	for _, o := range []EstimateOptions{{Samples: -1}, {Sampler: "sobol"}} {
+		_, err := m.Estimate(context.Background(), []float64{0}, o)
+		assert.Error(t, err, "%+v", o)
+	}
+}
 
 // How the two outcomes of simulated data belong together: the parameter coupled.
 const (

@@ -8,117 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/ingest/fault"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 )
-
-// For any sizes, the 2k samples are distinct numbers from 0 to n−1, the same for the same seed, and others for another
-// seed. Sizes that cannot be drawn are an error.
-func TestRandomSamples(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		k := rapid.IntRange(1, 300).Draw(t, "k")
-		n := rapid.IntRange(2*k, 2*k+5000).Draw(t, "n")
-		seed := rapid.Uint64().Draw(t, "seed")
-		a, b, err := RandomSamples(n, k, seed)
-		require.NoError(t, err)
-		require.Len(t, a, k)
-		require.Len(t, b, k)
-
-		all := slices.Concat(a, b)
-		slices.Sort(all)
-
-		require.GreaterOrEqual(t, all[0], 0, "samples %v of %d", all, n)
-		require.Less(t, all[2*k-1], n, "samples %v of %d", all, n)
-		require.Len(t, slices.Compact(all), 2*k, "samples %v of %d", all, n)
-
-		c, d, _ := RandomSamples(n, k, seed)
-		require.Equal(t, c, a, "the same seed gives other samples")
-		require.Equal(t, d, b, "the same seed gives other samples")
-
-		if n > 100 && k > 10 {
-			e, _, _ := RandomSamples(n, k, seed+1)
-			require.False(t, slices.Equal(a, e), "another seed gives the same samples")
-		}
-	})
-
-	for _, c := range [][2]int{{9, 5}, {10, 0}, {-1, 1}} {
-		var e *fault.Error
-		_, _, err := RandomSamples(c[0], c[1], 1)
-		assert.ErrorAs(t, err, &e)
-	}
-}
-
-// Expected: each of 10 numbers is drawn at each of the 6 places in a tenth of the draws. χ² over the 60 cells has about
-// 54 degrees of freedom, because the counts of each place sum to the number of draws, and is below 99.2 with
-// probability 0.9998. The draw of 5 and 5 of 1234 with seed 42 is pinned, because it must never change.
-func TestRandomSamplesUniform(t *testing.T) {
-	const draws = 20000
-
-	var counts [6][10]float64
-	for seed := range uint64(draws) {
-		a, b, err := RandomSamples(10, 3, seed)
-		require.NoError(t, err)
-
-		for i, v := range append(a, b...) {
-			counts[i][v]++
-		}
-	}
-
-	chi := 0.0
-	for _, row := range counts {
-		for _, c := range row {
-			chi += (c - draws/10) * (c - draws/10) / (draws / 10)
-		}
-	}
-
-	assert.LessOrEqual(t, chi, 99.2, "χ² = %.1f", chi)
-
-	a, b, _ := RandomSamples(1234, 5, 42)
-	assert.Equal(t, pinnedSamples, fmt.Sprint(a, b), "samples")
-}
-
-const pinnedSamples = "[1009 415 467 1171 604] [847 1002 908 17 241]"
-
-// Expected: the definition of the axes. At an angle of 90°, lift is −F_x and drag is F_z. The angle does not change the
-// magnitude of the force.
-func TestWindAxes(t *testing.T) {
-	for _, c := range []struct{ fx, fz, alpha, lift, drag float64 }{
-		{1, 2, 0, 2, 1},
-		{1, 2, 90, -1, 2},
-		{0, 1, 30, math.Sqrt(3) / 2, 0.5},
-		{1, 0, -30, 0.5, math.Sqrt(3) / 2},
-	} {
-		lift, drag := WindAxes(c.fx, c.fz, c.alpha)
-		assert.InDelta(t, c.lift, lift, 1e-15, "%+v: lift", c)
-		assert.InDelta(t, c.drag, drag, 1e-15, "%+v: drag", c)
-		assert.InDelta(t, math.Hypot(c.fx, c.fz), math.Hypot(lift, drag), 1e-15, "%+v: magnitude", c)
-	}
-}
-
-// Expected: the standard atmosphere has 1.225 kg/m³ at 15 °C and 101 325 Pa. By hand, air of 1.2 kg/m³ at 10 m/s has
-// the dynamic pressure ½·1.2·10² = 60 Pa, and a force of 1.5 N on 0.1 m × 0.25 m then has the coefficient 1. The sound
-// at half the distance is 20·log10(2) dB louder.
-func TestCoefficients(t *testing.T) {
-	assert.InDelta(t, 1.225, AirDensity(101325, 15), 1e-4, "density")
-
-	q := DynamicPressure(1.2, 10)
-	assert.InDelta(t, 60, q, 1e-12, "dynamic pressure")
-
-	for force, want := range map[float64]float64{1.5: 1, -3: -2} {
-		assert.InDelta(t, want, Coefficient(force, q, 0.1, 0.25), 1e-12, "%g N: coefficient", force)
-	}
-
-	assert.InDelta(t, 6.0206, DistanceDB(2, 1), 1e-4, "from 2 m to 1 m")
-}
-
-// The halves of five samples are the first two and the next two. The expected means were computed by hand.
-func TestSplitHalves(t *testing.T) {
-	a, b := SplitHalves([][]float64{{1, 2, 3, 4, 100}, {0, 0, 5, 5, 5}})
-	require.Equal(t, []float64{1.5, 0}, a, "first half")
-	assert.Equal(t, []float64{3.5, 5}, b, "second half")
-}
 
 // ar1 returns n values of the autoregressive process x_i = φ·x_{i−1} + e_i, which has unit variance.
 func ar1(n int, phi float64, r *rand.Rand) []float64 {
@@ -322,9 +214,11 @@ func ExampleCheckBalance() {
 	// drift in channel 1
 }
 
-// From 10 000 samples, two draws of 250 samples are taken, which have no sample in common.
-func ExampleRandomSamples() {
-	first, second, err := RandomSamples(10000, 250, 7)
-	fmt.Println(len(first), len(second), err)
-	// Output: 250 250 <nil>
+// Channels of unequal length, and no channels, are errors.
+func TestCheckBalanceShapes(t *testing.T) {
+	_, err := CheckBalance([][]float64{make([]float64, 99), make([]float64, 98)}, 1)
+	assert.ErrorContains(t, err, "expected channels of equal length, found 99 and 98 samples")
+
+	_, err = CheckBalance(nil, 1)
+	assert.ErrorContains(t, err, "expected at least one channel, found none")
 }

@@ -1,0 +1,26 @@
+package score
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// Every metric has a unique key, a symbol and a meaning. Tables show it as it is or in hundredths.
+func TestMetrics(t *testing.T) {
+	seen := map[string]bool{}
+	for _, m := range Metrics {
+		assert.False(t, seen[m.Key], "the key %s occurs once", m.Key)
+		assert.NotEmpty(t, m.Symbol, "symbol of %s", m.Key)
+		assert.NotEmpty(t, m.What, "meaning of %s", m.Key)
+		assert.NotZero(t, m.Uses, "inputs of %s", m.Key)
+		assert.Contains(t, []float64{1, 100}, m.Factor, "factor of %s", m.Key)
+		assert.Contains(t, []string{"1", "nat", "sd", "sd²", "sd⁴"}, m.Unit, "unit of %s", m.Key)
+
+		seen[m.Key] = true
+		assert.Equal(t, m.What, MetricOf(m.Key).What, "%s is found by its key", m.Key)
+	}
+
+	assert.Len(t, keys(Parts), 17)
+	assert.Len(t, keys(Methods), 18)
+}
