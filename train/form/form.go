@@ -89,34 +89,6 @@ func (f *Form) uses(k int) bool {
 	return slices.ContainsFunc(f.Powers, func(p []float64) bool { return p != nil && p[k] != 0 })
 }
 
-// WithInputs returns the form of conditions that have more inputs after the present ones, which enter as they are.
-func (f *Form) WithInputs(present, added int) *Form {
-	more := *f
-	more.Columns = nil
-	for _, c := range f.Columns {
-		if c.Powers != nil {
-			c.Powers = append(slices.Clone(c.Powers), make([]float64, added)...)
-		}
-
-		more.Columns = append(more.Columns, c)
-	}
-
-	for k := range added {
-		more.Columns = append(more.Columns, Column{Input: present + k})
-	}
-
-	more.Powers = nil
-	for _, p := range f.Powers {
-		if p != nil {
-			p = append(slices.Clone(p), make([]float64, added)...)
-		}
-
-		more.Powers = append(more.Powers, p)
-	}
-
-	return &more
-}
-
 // Divides reports whether the form divides any outcome.
 func (f *Form) Divides() bool {
 	for _, p := range f.Powers {

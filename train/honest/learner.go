@@ -45,6 +45,8 @@ type Learner struct {
 	Scatter func(input string, point float64) float64
 	// Offsets are the labels whose names have offsets of their own in a process.
 	Offsets []Label
+	// OffsetsAlone is true if names have no curves of their own even if they differ in more than an offset.
+	OffsetsAlone bool
 	// Rises are the rises of E|cov| in the groups. They are set if Settings.Scale is "ecov", otherwise nil.
 	Rises *Rises
 }
@@ -156,13 +158,13 @@ func (l Learner) Process(ctx context.Context, s triplets.Set, z []float64) (*Mod
 		return absent(m.Absent), nil, nil
 	}
 
-	l.describe(m, s)
-	a, err := l.ask(ctx, t, m, base)
+	m, base, curves, err := l.fitCurves(ctx, t, m, base)
 	if err != nil {
 		return nil, nil, err
 	}
 
-	curves, err := l.ownCurves(ctx, t, m)
+	l.describe(m, s)
+	a, err := l.ask(ctx, t, m, base)
 	if err != nil {
 		return nil, nil, err
 	}

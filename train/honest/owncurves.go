@@ -2,97 +2,154 @@ package honest
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
+	"doubletake/internal/lists"
+	"doubletake/train/form"
+	"doubletake/train/gp"
 	"doubletake/train/honest/interval"
 )
 
-// This file finds labels whose names differ in more than an offset, such as wings that differ in how the lift follows
-// the angle. An offset is all that a process has for them, so the user is told to add an input that tells them apart.
+// This file gives names curves of their own if they differ in more than an offset, as wings do if the lift follows the
+// angle in different ways. The evidence decides.
 
-const (
-	// mostCurves is the largest number of names of a label for which own curves are sought, because each name but one
-	// needs an input.
-	mostCurves = 6
-	// curveMargin is the gain of ln evidence by own curves above which there is a warning.
-	curveMargin = 5.0
-)
+// curveMargin is the gain of ln evidence above which names get curves of their own.
+const curveMargin = 5.0
 
-// ownCurves returns the labels of m whose names differ in more than an offset: the evidence of the process is larger if
-// the names are inputs as well, with the numbers 0 and 1. It fits both processes on few conditions, with the rows and
-// steps that the screen of forms uses. It returns nil for harmonics of a rotor and for models of more than
-// choiceConditions conditions, and it skips a label if the data allow no process with or without the added inputs.
-func (l Learner) ownCurves(ctx context.Context, t trainingGroups, m *Model) ([]interval.OwnCurves, error) {
-	if m.Orders != nil || m.Process.Conditions() > choiceConditions {
-		return nil, nil
+// leastJudges is the number of left-out things from which on they judge whether things have curves of their own.
+const leastJudges = 3
+
+// fitCurves fits the process of m again, with a curve for each name of a label, and returns it if the data prefer it.
+// Otherwise it returns m and base. It also returns the label and the gain.
+//
+// A fit with few conditions and steps, as in the screen of forms, looks for the label whose names gain most ln evidence
+// by curves. fitCurves then compares full fits. If the groups are things, the evidence of the left-out things must not
+// fall. fitCurves returns m and base if l asks for offsets alone, for harmonics of a rotor, and for conditions that
+// are averaged to cells.
+func (l Learner) fitCurves(ctx context.Context, t trainingGroups, m *Model, base *gp.Mapped) (
+	*Model, *gp.Mapped, []interval.OwnCurves, error,
+) {
+	if l.OffsetsAlone || m.Orders != nil || m.Process.Conditions() > gp.MaxRows {
+		return m, base, nil, nil
 	}
 
-	var list []interval.OwnCurves
-	for k, label := range m.Labels {
-		names := len(label.Names)
-		if label.areRuns() || names < 2 || names > mostCurves {
+	r := l.newProcessRows(t.set, t.grouping, t.train)
+	r.Logarithm = m.Logarithm
+	r.form = m.Form()
+	label, err := r.screenCurves(ctx)
+	if err != nil || label == 0 {
+		return m, base, nil, err
+	}
+
+	r.curves = label
+	curved, curvedBase, err := r.fit(ctx)
+	if err != nil || curvedBase == nil {
+		return m, base, nil, err
+	}
+
+	gain := curved.logEvidence() - m.logEvidence()
+	if gain <= curveMargin {
+		return m, base, nil, nil
+	}
+
+	if l.OfThings() && len(t.held) >= leastJudges {
+		before, err := l.leftOutEvidence(ctx, t, m, base)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+
+		after, err := l.leftOutEvidence(ctx, t, curved, curvedBase)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+
+		if gain+after-before <= curveMargin {
+			return m, base, nil, nil
+		}
+	}
+
+	curved.Representation = m.Representation
+	names := m.Labels[label-1]
+
+	return curved, curvedBase, []interval.OwnCurves{{Label: names.Name, Names: len(names.Names), Evidence: gain}}, nil
+}
+
+// leftOutEvidence returns ln of the evidence of the left-out groups, predicted by the process of m.
+func (l Learner) leftOutEvidence(ctx context.Context, t trainingGroups, m *Model, base *gp.Mapped) (float64, error) {
+	left, held, err := leaveOut(ctx, t, m, base)
+	if err != nil {
+		return 0, err
+	}
+
+	return l.evidence(t.set, t.train, left, held, m.Form()), nil
+}
+
+// screenCurves returns the label whose names gain most ln evidence by curves of their own, counted from 1. It returns 0
+// if no label gains more than curveMargin. It skips runs, labels with fewer than two names, and labels whose names the
+// inputs tell apart.
+func (r processRows) screenCurves(ctx context.Context) (label int, err error) {
+	r.hyperRows = screenRows
+	r.steps = screenSteps
+	var offsets *Model // nil before the first fit
+	most := curveMargin
+	for k, names := range r.Labels {
+		if names.areRuns() || len(names.Names) < 2 || r.tellsApart(k) {
 			continue
 		}
 
-		r := l.newProcessRows(t.set, t.grouping, t.train)
-		r.Logarithm = m.Logarithm
-		r.form = m.Form()
-		r.hyperRows = screenRows
-		r.steps = screenSteps
-		offsets, offsetsProcess, err := r.fit(ctx)
-		if err != nil {
-			return nil, err
+		if offsets == nil {
+			var base *gp.Mapped
+			offsets, base, err = r.fit(ctx)
+			if err != nil || base == nil {
+				return 0, err
+			}
 		}
 
-		curves, curvesProcess, err := r.withNames(k).fit(ctx)
+		r.curves = k + 1
+		curves, base, err := r.fit(ctx)
 		if err != nil {
-			return nil, err
+			return 0, err
 		}
 
-		if offsetsProcess == nil || curvesProcess == nil {
+		if base == nil {
 			continue // the data allow no process
 		}
 
-		if gain := curves.logEvidence() - offsets.logEvidence(); gain > curveMargin {
-			list = append(list, interval.OwnCurves{Label: label.Name, Names: names, Evidence: gain})
+		if gain := curves.logEvidence() - offsets.logEvidence(); gain > most {
+			most = gain
+			label = k + 1
 		}
 	}
 
-	return list, nil
+	return label, nil
 }
 
-// withNames returns the rows with one more input for each name of label k except the first. The input is 1 if the row
-// has the name, and 0 otherwise. Conditions or set points that are nil stay nil.
-func (r processRows) withNames(k int) processRows {
-	added := len(r.Labels[k].Names) - 1
-	withIndicators := func(x []float64) []float64 {
-		if x == nil {
-			return nil
-		}
-
-		var list []float64
-		for i := range r.Set.N {
-			list = append(list, x[i*r.Set.In:(i+1)*r.Set.In]...)
-			own := make([]float64, added)
-			if level := r.Level[i*len(r.Labels)+k]; level > 0 {
-				own[level-1] = 1
-			}
-
-			list = append(list, own...)
-		}
-
-		return list
+// tellsApart reports whether the inputs that have one value for each name of label k differ between all its names, if
+// the form uses them. The kernel on all inputs can then describe what each name has of its own.
+func (r processRows) tellsApart(k int) bool {
+	names := len(r.Labels[k].Names)
+	rows := make([][]int, names)
+	for i := range r.Set.N {
+		level := r.Level[i*len(r.Labels)+k]
+		rows[level] = append(rows[level], i)
 	}
 
-	inputs := r.Set.In
-	r.Set.X = withIndicators(r.Set.X)
-	r.Set.SetPoints = withIndicators(r.Set.SetPoints)
-	r.Set.In = inputs + added
-	if r.form != nil {
-		r.form = r.form.WithInputs(inputs, added)
-	} else {
-		r.Logarithm = append(slices.Clone(r.Logarithm), make([]bool, added)...)
+	x := r.Set.AtSetPoints()
+	properties := make([]string, names)
+	for j := range r.Set.In {
+		column := lists.Column(x, r.Set.In, j)
+		isUsed := r.form == nil || slices.ContainsFunc(r.form.Columns, func(c form.Column) bool { return c.Uses(j) })
+		if !isUsed || !sameInEach(column, rows) {
+			continue
+		}
+
+		for level, own := range rows {
+			properties[level] += fmt.Sprint(column[own[0]], " ")
+		}
 	}
 
-	return r
+	_, distinct := lists.Index(properties)
+
+	return len(distinct) == names
 }

@@ -26,6 +26,7 @@ type processRows struct {
 	Orders    *gp.OrderForm // a row for each harmonic of a rotor
 	form      *form.Form    // another form of inputs and outcomes
 
+	curves    int  // label whose names have curves of their own, counted from 1; 0: none has
 	ofThings  bool // whether the groups are things with offsets
 	hyperRows int  // conditions on which hyperparameters are searched; 0: the default of gp
 	steps     int  // iterations of the search; 0: the default of gp
@@ -137,7 +138,10 @@ func (m *Model) logEvidence() float64 {
 
 // options returns the options of the process.
 func (r processRows) options() gp.Options {
-	o := gp.Options{Group: r.Group, Workers: 1, HyperRows: r.hyperRows, Steps: r.steps, Level: r.Level}
+	o := gp.Options{
+		Group: r.Group, Workers: 1, HyperRows: r.hyperRows, Steps: r.steps, Level: r.Level,
+		Curves: r.curves,
+	}
 	for _, n := range r.Labels {
 		o.Labels = append(o.Labels, len(n.Names))
 	}

@@ -117,6 +117,42 @@ func overAngles(seed uint64, k int, own, run float64, held func(thing, k int, rp
 	return r.campaign([]string{"blades", "diameter_in", "pitch_in", "rpm", "theta_deg"}, []string{"y"})
 }
 
+// shape has the deviations of what wings have of their own beside an offset.
+type shape struct {
+	slope float64 // of the lift over the angle, in 1/degree
+	stall float64 // of the angle of stall in degrees
+}
+
+var shapes = []shape{{0, 0}, {0.003, 1}, {0.01, 3}}
+
+// shapedWings simulates the lift of k wings that teach and eight more over the angle at two speeds. A wing has an offset and
+// a shape of its own, and no input but its name tells it from others. If isKnown is true, most angles of the first wing
+// are held out, otherwise the eight wings are.
+func shapedWings(seed uint64, k int, d shape, isKnown bool) campaign {
+	rng := rand.New(rand.NewPCG(seed, 66))
+	var r rows
+	for i := range k + 8 {
+		offset := 0.15 * rng.NormFloat64()
+		slope := 0.1 + d.slope*rng.NormFloat64()
+		stall := 10 + d.stall*rng.NormFloat64()
+		for _, u := range []float64{12, 20} {
+			for step := range 12 {
+				a := -6 + 2*float64(step)
+				held := !isKnown && i >= k || isKnown && i == 0 && step%3 != 1
+				if i >= k && !held {
+					continue
+				}
+
+				cl := slope*(a+2) - 0.05*math.Log1p(math.Exp(a-stall)) + offset + 0.02*math.Log(u/15)
+				run := fmt.Sprint(i, " ", u, " ", a)
+				r.add(rng, fmt.Sprint(i), run, held, []float64{a, u}, []float64{cl}, 0.01)
+			}
+		}
+	}
+
+	return r.campaign([]string{"alpha_deg", "speed_m_s"}, []string{"cl"})
+}
+
 // long is a campaign of more rows than a process takes: 12 speeds and 52 angles of each propeller, of which few of
 // the new ones are judged.
 func long(seed uint64, k int, own float64) campaign {

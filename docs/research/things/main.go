@@ -1,7 +1,7 @@
 // Things calibrates simulated and measured campaigns with things (propellers, wings, motors), with and without offsets
 // of their own, and prints the share inside intervals of four levels, half widths, interval scores, CRPS and errors:
 //
-//	go run ./things -part names        (one of names, each, numbers, runs, more, orders, forms, cells, measured; -h)
+//	go run ./things -part names        (one of names, each, numbers, runs, more, shapes, orders, forms, cells, measured; -h)
 //
 // docs/research/intervals.md has the figures, with seeds and numbers of campaigns.
 package main
@@ -80,6 +80,18 @@ func run(part string, campaigns, k int, seed uint64, own float64) error {
 			byValue("as settings", false), byValue("as things", true))
 	case "more":
 		return more(campaigns, seed)
+	case "shapes":
+		for _, d := range shapes {
+			for _, isKnown := range []bool{false, true} {
+				name := fmt.Sprintf("slopes of %g, stalls of %g, known wing %t", d.slope, d.stall, isKnown)
+				list := of(func(seed uint64) campaign { return shapedWings(seed, k, d, isKnown) })
+				if err := compare(name, list, byName("offsets", 1).offsetsAlone(), byName("curves", 1)); err != nil {
+					return err
+				}
+			}
+		}
+
+		return nil
 	case "orders":
 		return compare(part, of(func(seed uint64) campaign { return rotors(seed, k, own) }), byName("without", 0),
 			byName("with things", 1), byName("conditions", 1).in("conditions"))
@@ -156,6 +168,19 @@ func (v variant) form(name string) variant {
 	return v
 }
 
+// offsetsAlone is the variant in which names have no curves of their own.
+func (v variant) offsetsAlone() variant {
+	of := v.learner
+	v.learner = func(c campaign) (honest.Learner, []float64) {
+		l, z := of(c)
+		l.OffsetsAlone = true
+
+		return l, z
+	}
+
+	return v
+}
+
 func (v variant) in(form string) variant {
 	of := v.learner
 	v.learner = func(c campaign) (honest.Learner, []float64) {
@@ -176,7 +201,7 @@ func learner(condition string) honest.Learner {
 }
 
 // judged are the numbers of one campaign: shares inside at four levels, half width, interval score, CRPS, rms error,
-// seconds.
+// seconds, and 1 if names have curves of their own.
 func judged(c campaign, v variant) ([]float64, error) {
 	l, z := v.learner(c)
 	from := time.Now()
@@ -185,6 +210,7 @@ func judged(c campaign, v variant) ([]float64, error) {
 		return nil, fmt.Errorf("calibrate: %s: %w", m.Absent, err)
 	}
 
+	curves := float64(len(m.Calibration.OwnCurves))
 	r := m.Record
 	mean := 0.0
 	for k, i := range c.RowsOf(triplets.Test) {
@@ -196,11 +222,11 @@ func judged(c campaign, v variant) ([]float64, error) {
 
 	seconds := time.Since(from).Seconds()
 
-	return append(slices.Clone(r.At[:]), r.After.Width/2, r.After.Score, r.CRPS, math.Sqrt(mean), seconds), nil
+	return append(slices.Clone(r.At[:]), r.After.Width/2, r.After.Score, r.CRPS, math.Sqrt(mean), seconds, curves), nil
 }
 
 // columns name the numbers of judged.
-var columns = []string{".68", ".90", ".95", ".98", "half width", "score", "CRPS", "rms error", "seconds"}
+var columns = []string{".68", ".90", ".95", ".98", "half width", "score", "CRPS", "rms error", "seconds", "curves"}
 
 // compare prints the means of the variants over campaigns, and ln of the ratio of interval scores to the first variant.
 func compare(name string, list []campaign, variants ...variant) error {

@@ -190,17 +190,18 @@ type Between struct {
 	High  float64 `json:"high"`
 }
 
-// OwnCurves says that the names of a label differ in more than an offset.
+// OwnCurves says that the names of a label differ in more than an offset, and have curves of their own.
 type OwnCurves struct {
 	Label    string  `json:"label"`
 	Names    int     `json:"names"`    // number of names
 	Evidence float64 `json:"evidence"` // ln of the evidence with curves of their own, less ln with offsets alone
 }
 
-// String says in words that the names differ in more than an offset, and what to do.
+// String says in words that the names have curves of their own, and what would be better.
 func (o OwnCurves) String() string {
-	return fmt.Sprintf("the %d names of %s differ in more than an offset; ln evidence %+.0f if each has a curve of its "+
-		"own: add an input that tells them apart, such as a measure of their shape", o.Names, o.Label, o.Evidence)
+	return fmt.Sprintf("the %d names of %s differ in more than an offset, so that each has a curve of its own (ln "+
+		"evidence %+.0f): an input that tells them apart, such as a measure of their shape, would also describe a new one",
+		o.Names, o.Label, o.Evidence)
 }
 
 // Levels are the levels at which a Record states the coverage.
