@@ -125,9 +125,9 @@ type shape struct {
 
 var shapes = []shape{{0, 0}, {0.003, 1}, {0.01, 3}}
 
-// shapedWings simulates the lift of k wings that teach and eight more over the angle at two speeds. A wing has an offset and
-// a shape of its own, and no input but its name tells it from others. If isKnown is true, most angles of the first wing
-// are held out, otherwise the eight wings are.
+// shapedWings simulates the lift of k wings that teach and eight more over the angle at two speeds. A wing has an
+// offset and a shape of its own, and no input but its name tells it from others. If isKnown is true, most angles of the
+// first wing are held out, otherwise the eight wings are.
 func shapedWings(seed uint64, k int, d shape, isKnown bool) campaign {
 	rng := rand.New(rand.NewPCG(seed, 66))
 	var r rows

@@ -1,7 +1,7 @@
 // Things calibrates simulated and measured campaigns with things (propellers, wings, motors), with and without offsets
 // of their own, and prints the share inside intervals of four levels, half widths, interval scores, CRPS and errors:
 //
-//	go run ./things -part names        (one of names, each, numbers, runs, more, shapes, orders, forms, cells, measured; -h)
+//	go run ./things -part names   (or each, numbers, runs, more, shapes, orders, forms, cells, measured; -h)
 //
 // docs/research/intervals.md has the figures, with seeds and numbers of campaigns.
 package main
