@@ -85,7 +85,8 @@ func overlapped(overlap float64, window string) func(*Settings) {
 
 // run returns the harmonics of a run.
 func (a *Analyser) run(ctx context.Context, src Source, r *Run) (*rotorRun, error) {
-	s, err := newRotor(r, true)
+	const wantLevels = true
+	s, err := newRotor(r, wantLevels)
 	if err != nil {
 		return nil, err
 	}

@@ -281,7 +281,8 @@ func (p *lanePlan) transformColumns(block int, s *transformInput) []float64 {
 	for j := 0; j < q; j += step {
 		count := min(step, q-j)
 		p.load(p.a, s, block, j, count, q, r)
-		p.k.Stages(p.b[j*r*vec:], p.a, st.twiddle[j*twiddles:], p.tmp, st.a, st.b, count, 1, false)
+		const isLast = false
+		p.k.Stages(p.b[j*r*vec:], p.a, st.twiddle[j*twiddles:], p.tmp, st.a, st.b, count, 1, isLast)
 	}
 
 	return p.transform(p.first, 1, p.b)

@@ -39,9 +39,9 @@ func taylor(t float64, k int) float64 {
 	return sum
 }
 
-// expNeg returns e^−x for x ≥ 0 with a relative error of 2e-16·(1+x).
+// expNeg returns e^−x for x ≥ 0 with a relative error of 2e-16·(1+x). It returns 0 if x is above 700.
 func expNeg(x float64) float64 {
-	if x > 700 {
+	if x > 700 { // e^−x is below 1e-304, and pow2 could not scale it
 		return 0
 	}
 

@@ -25,7 +25,7 @@ type trainer[T kernel.Float] struct {
 	// gradients, the two targets, and the weights in the loss.
 	mu, raw, gmu, graw, t1, t2, c []T
 
-	dropout uint16        // probability in units of 1/65536
+	dropout uint16        // probability in units of 1/dropoutUnits
 	lanes   *kernel.Lanes // random numbers for dropout
 	bits    [][]uint16    // [hidden layer]: bits of the units to keep in a block
 
@@ -36,6 +36,9 @@ type trainer[T kernel.Float] struct {
 	beta1t, beta2t float64 // adamBeta1 and adamBeta2 to the power of the number of steps
 	weightDecay    float64
 }
+
+// dropoutUnits is the number of units into which kernel.Set.Bits divides the probability 1.
+const dropoutUnits = 65536
 
 // Adam's settings, as its authors recommend.
 const (
@@ -75,9 +78,9 @@ func newTrainer[T kernel.Float](l *layout, k *kernel.Set[T], cfg Config) *traine
 		*s = aligned[T](flat)
 	}
 
-	t.dropout = uint16(math.Round(cfg.Dropout * 65536))
+	t.dropout = uint16(math.Round(cfg.Dropout * dropoutUnits))
 	if t.dropout > 0 {
-		t.scale = T(65536 / (65536 - float64(t.dropout)))
+		t.scale = T(dropoutUnits / (dropoutUnits - float64(t.dropout)))
 		t.lanes = kernel.NewLanes(streamSeed(cfg.Seed, streamDropout))
 		for _, w := range l.pad {
 			t.bits = append(t.bits, make([]uint16, padBits(rowBlock*w)))

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Recordings returns the recordings of the background that have the channel. A channel that none has, and another unit,
-// are errors.
+// Recordings returns the recordings of the background that have a channel. A channel that no recording has is an error,
+// and so is a channel in another unit.
 func TestRecordings(t *testing.T) {
 	bg := &Background{Channels: []backgroundChannel{
 		{File: "q1.wav", Name: "m1", Unit: "Pa", Seconds: 3},

@@ -106,7 +106,6 @@ func measureRecording(ctx context.Context, path string, recording Sensitivity, c
 			}
 
 			// The experiment may not use this channel. The error is stored without its cause, which JSON cannot encode.
-
 			stored := *bad
 			stored.Err = nil
 			sensitivity.Fault = &stored

@@ -15,7 +15,7 @@ import (
 	"doubletake/internal/testfile"
 )
 
-// tone returns n samples of a sine.
+// tone returns n samples of a sine with the frequency hz, sampled at rate Hz.
 func tone(n int, rate, hz, amplitude float64) []float64 {
 	x := make([]float64, n)
 	for i := range x {
@@ -25,7 +25,9 @@ func tone(n int, rate, hz, amplitude float64) []float64 {
 	return x
 }
 
-// A recording that cannot serve is refused with what to do.
+// A recording of the calibrator is refused if its level is not steady, if it is already in Pa, if it has no rate, or if
+// the interval from from_s to to_s is not in it. A steady recording without noise is measured, and its level above the
+// noise is limited to 300 dB.
 func TestCalibratorFaults(t *testing.T) {
 	rate := 10000.
 	rising := tone(30000, rate, 1000, 0.1)
@@ -77,13 +79,13 @@ func TestCalibratorFaults(t *testing.T) {
 	c := setting.Calibrator{LevelDB: 114, SpreadDB: 0.2}
 	got, err := measureTone(context.Background(), usable, usable.Info(), 0, &c)
 	require.NoError(t, err)
-	require.LessOrEqual(t, got.AboveDB, 300.0, "%+v", got)
-	assert.Greater(t, got.PaPerUnit, 0.0, "%+v", got)
+	assert.LessOrEqual(t, got.AboveDB, 300.0, "level above the noise in dB")
+	assert.Positive(t, got.PaPerUnit)
 }
 
-// Expected: closed form. A sine of amplitude 0.1 is 0.0707 rms; at 94 dB, 1.0024
-// Pa, that is 14.176 Pa per unit, and with 20 dB more gain in the recordings a
-// tenth.
+// By hand, a sine of amplitude 0.1 has the rms 0.0707. At a level of 94 dB, which is 1.0024 Pa, one unit is 14.176 Pa.
+// If the campaign's recordings have 20 dB more gain, one unit is a tenth of this. A channel in another unit cannot be
+// calibrated with the recording.
 func TestCalibratorPaPerUnit(t *testing.T) {
 	project := setting.Project{Dir: t.TempDir()}
 	testfile.Write(t, project.Resolve("cal/one.npy"), npy(tone(30000, 10000, 1000, 0.1)))
@@ -115,8 +117,8 @@ func TestCalibratorPaPerUnit(t *testing.T) {
 	assert.ErrorContains(t, err, "expected samples in the unit of the calibrator's recording")
 }
 
-// A recording of several channels serves those of the same names; a channel
-// whose tone cannot be measured is an error only where it is used.
+// A recording of several channels calibrates the channels of the same names. A channel whose tone cannot be measured is
+// an error only if it is used. The value FILE#CHANNEL calibrates one channel by a channel of a recording.
 func TestCalibratorChannels(t *testing.T) {
 	quiet := make([]float64, 30000)
 	for i := range quiet {
@@ -132,7 +134,7 @@ func TestCalibratorChannels(t *testing.T) {
 	all, err := measureRecording(context.Background(), project.Resolve("all.npy"), Recordings(c)[0], c, options)
 	require.NoError(t, err)
 	require.Len(t, all, 2)
-	require.True(t, all[0].Named, "channels of a recording of several serve channels of their names")
+	require.True(t, all[0].Named, "the channel calibrates the channel of its name")
 	require.Nil(t, all[0].Fault, "the channel that has the tone")
 	require.NotNil(t, all[1].Fault, "the channel without a tone")
 
@@ -152,21 +154,24 @@ func TestCalibratorChannels(t *testing.T) {
 	_, err = sensitivityOf(all, info, 1)
 	assert.ErrorContains(t, err, "dB and more above the noise")
 
-	// NAME#CHANNEL, and a channel of the recordings.
+	// Each recording is stated as FILE#CHANNEL for a channel of the campaign's recordings.
 	list := Recordings(&setting.Calibrator{Recordings: []setting.NamedString{
 		{Name: "1", Value: "two.npy#2"},
 		{Name: "2", Value: "all.npy#1"},
 	}})
 
-	require.Len(t, list, 2, "%+v", list)
-	assert.Equal(t, (Sensitivity{Target: "1", File: "two.npy", Channel: "2"}), list[0], "%+v", list)
+	require.Len(t, list, 2)
+	assert.Equal(t, (Sensitivity{Target: "1", File: "two.npy", Channel: "2"}), list[0])
 
 	s, err := measureRecording(context.Background(), project.Resolve("two.npy"), list[0], c, options)
 	require.NoError(t, err)
-	require.Len(t, s, 1, "%+v", s)
-	require.Equal(t, "1", s[0].Target, "%+v", s)
-	assert.InDelta(t, 0.2/math.Sqrt2, s[0].RMS, 1e-4, "%+v", s)
+	require.Len(t, s, 1)
+	assert.Equal(t, "1", s[0].Target)
+	assert.InDelta(t, 0.2/math.Sqrt2, s[0].RMS, 1e-4, "rms of the tone")
 }
 
 // npy encodes channels of equal length as an NPY file of shape (samples, channels).
-func npy(channels ...[]float64) string { return string(ingesttest.Columns(false, channels...)) }
+func npy(channels ...[]float64) string {
+	const fortranOrder = false
+	return string(ingesttest.Columns(fortranOrder, channels...))
+}

@@ -15,9 +15,11 @@ import (
 	"doubletake/train/triplets"
 )
 
+// ctx is a context that does not end.
 var ctx = context.Background()
 
-// toy draws pairs of y = (sin 2x, x/2) with a gap: |x| in [1, 3].
+// toy draws n pairs of the outcomes 100 + 10·sin 2x and x/2, with noise of the standard deviations 3 and 0.3. x is from
+// −3 to −1 or from 1 to 3. Every third row belongs to the same group.
 func toy(n int, seed uint64) triplets.Set {
 	rng := rand.New(rand.NewPCG(seed, 7))
 
@@ -47,7 +49,7 @@ func settings() Settings {
 	return Settings{Config: c, Members: 3, Samples: 100, Estimate: train.EstimateOptions{Samples: 2}}
 }
 
-// fitted returns a method that is fitted in a moment.
+// fitted returns a method that was fitted with small settings, which takes a moment.
 func fitted(t *testing.T, name string, data triplets.Set, seed uint64) Predictor {
 	t.Helper()
 
@@ -65,7 +67,7 @@ func fitted(t *testing.T, name string, data triplets.Set, seed uint64) Predictor
 	return p
 }
 
-// predicted are the predictions of inputs, which are known to be right.
+// predicted returns the predictions at the inputs x, and requires that there is no error.
 func predicted(t *testing.T, p Predictor, x []float64) *Prediction {
 	t.Helper()
 
@@ -75,8 +77,8 @@ func predicted(t *testing.T, p Predictor, x []float64) *Prediction {
 	return r
 }
 
-// Every method that learns learns the function in its own units. All but the pair model promise to be less certain
-// outside of the data than within.
+// Each method predicts the function of toy in the units of the data. All methods except the pair model promise to be
+// less certain outside of the data: there v̂ is at least twice the v̂ within the data.
 func TestMethods(t *testing.T) {
 	data := toy(300, 1)
 	known := []float64{-2.5, -2, -1.5, 1.3, 1.7, 2.2, 2.7}
@@ -106,7 +108,7 @@ func TestMethods(t *testing.T) {
 				return sum / float64(end-start)
 			}
 
-			// What the covariance of two answers does far from the data is a finding, not a promise.
+			// The pair model makes no promise about the covariance of its two answers far from the data.
 			if name != "pair" {
 				for j := range 2 {
 					within := mean(0, len(known), j)
@@ -128,7 +130,8 @@ func TestMethods(t *testing.T) {
 	}
 }
 
-// C is what the two outcomes of a pair share: with couples all of the total, with triplets of the same law little.
+// The covariance C is the variance that the two outcomes of a pair share. Trained on couples, whose outcomes are equal,
+// C is most of the total variance. Trained on triplets of the same law, it is little.
 func TestPairOfCouples(t *testing.T) {
 	share := func(data triplets.Set) float64 {
 		s := settings()
@@ -149,8 +152,8 @@ func TestPairOfCouples(t *testing.T) {
 	couples := toy(300, 1)
 	couples.Couples = true
 	couples.Y2 = couples.Y1
-	assert.GreaterOrEqual(t, share(couples), 0.7, "of couples")
-	assert.LessOrEqual(t, share(toy(300, 1)), 0.3, "of triplets")
+	assert.GreaterOrEqual(t, share(couples), 0.7, "C/σ² of couples")
+	assert.LessOrEqual(t, share(toy(300, 1)), 0.3, "C/σ² of triplets")
 }
 
 // The pair model predicts what Predict and Estimate of its network return, in the units of the outcomes.
@@ -261,7 +264,7 @@ func TestMethodErrors(t *testing.T) {
 	}
 }
 
-// A method of a program of one's own is known by its name, and once.
+// Another program can register a method. A known or reserved name, and a method without New, are errors.
 func TestRegister(t *testing.T) {
 	defer func(all []Info) { methods = all }(slices.Clone(methods))
 

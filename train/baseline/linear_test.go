@@ -54,8 +54,8 @@ func grouped(rng *rand.Rand, groups, rows int, deviation float64, truth func(gro
 	return d
 }
 
-// Of groups whose deviations have the variance 1 and noise of the variance 0.01 these are the variances that are
-// claimed. With 300 groups the error of the fit is small.
+// The groups have deviations with the variance 1, and the noise has the variance 0.01. Expected: Linear claims these
+// two variances. The variance of 300 groups is known to four standard errors, and the error of the fit is small.
 func TestLinearClaims(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	d := grouped(rng, 300, 4, 1, func(group, x float64) float64 { return 5 + 2*math.Log(x) + 0.01*group })
@@ -82,8 +82,9 @@ func TestLinearConstantWithoutGroup(t *testing.T) {
 	assert.InDelta(t, (81.0+121+121+81)/4, r.Epistemic[0], 1e-9, "epistemic by hand")
 }
 
-// By hand: of groups at 2, 3 and 5 that at 2 is nearest to 2.4, and those at 3 and 5 are equally near to 4. The second
-// input chooses the condition within a group. Conditions that are equally near are averaged.
+// The groups are at the values 2, 3 and 5 of the first input, and the second input chooses the condition within a
+// group. By hand, the group at 2 is nearest to 2.4, and the groups at 3 and 5 are equally near to 4. Conditions that
+// are equally near are averaged.
 func TestNearestGroupByHand(t *testing.T) {
 	d := triplets.Set{
 		N: 6, In: 2, Out: 1, X: []float64{2, 10, 2, 20, 3, 10, 3, 20, 5, 10, 5, 20}, Group: []int{7, 7, 8, 8, 9, 9},

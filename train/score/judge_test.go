@@ -63,9 +63,9 @@ func TestJudgeAgainstScipy(t *testing.T) {
 	assert.Empty(t, got.Undefined())
 }
 
-// honest returns simulated data for which the variances that the method predicts are true. The epistemic variance is
-// then multiplied by sharp.
-func honest(seed uint64, n int, sharp float64) (s Set, total, v []float64) {
+// honest simulates n rows of one outcome for which the total variances are true. The epistemic variances v are the true
+// ones times a factor.
+func honest(seed uint64, n int, factor float64) (s Set, total, v []float64) {
 	rng := rand.New(rand.NewPCG(seed, 9))
 
 	s = Set{Set: triplets.Set{N: n, Out: 1}}
@@ -78,16 +78,15 @@ func honest(seed uint64, n int, sharp float64) (s Set, total, v []float64) {
 		s.Y1 = append(s.Y1, truth+math.Sqrt(a)*rng.NormFloat64())
 		s.Y2 = append(s.Y2, truth+math.Sqrt(a)*rng.NormFloat64())
 		total = append(total, c+a)
-		v = append(v, c*sharp)
+		v = append(v, c*factor)
 	}
 
 	return s, total, v
 }
 
 // On calibrated data every number has a known expectation: Σe/Σv̂ is 1, coverage is the probability of the interval,
-// and E[v² − 2ve] is −E[v²]. The limits are four standard errors, or 1.5 times the
-// reference. y1 and y2 share the error of
-// the mean, so that they are worth at least n independent values.
+// and E[v² − 2ve] is −E[v²]. The limits are four standard errors and, for ENCE, 1.5 times its reference. y1 and y2
+// share the error of the mean, so that they are worth at least n independent values.
 func TestJudgeOnCalibratedData(t *testing.T) {
 	const n = 10000
 	s, total, v := honest(1, n, 1)
