@@ -11,50 +11,48 @@ import (
 
 	"doubletake/ingest"
 	"doubletake/ingest/condition"
+	"doubletake/ingest/role"
 	"doubletake/ingest/vocabulary"
 	"doubletake/pipeline/config"
 )
 
-// Why a column is proposed that other sources than names and log state.
-const (
-	ofFiles     = "an attribute of the files"
-	besideFiles = "of the file next to each"
-)
+// besideFiles is the reason for a column that files next to the recordings state.
+const besideFiles = "of the file next to each"
 
 // takeAttributes takes the conditions, things and occasions that all files state in attributes of their headers.
 // Attributes that are the same everywhere count only if the program knows their names.
 func (p *plan) takeAttributes(files []string, infos []ingest.Info) {
-	var columns []*field
+	var columns []*role.Column
 	for _, attribute := range infos[0].Attributes {
 		column := newAttributeColumn(attribute.Name)
-		isOfNoUse := !column.isCondition && isSameInAll(attribute, infos)
-		if isOfNoUse || !identifier.MatchString(column.name) {
+		isOfNoUse := !column.IsCondition && isSameInAll(attribute, infos)
+		if isOfNoUse || !identifier.MatchString(column.Name) {
 			continue
 		}
 
-		stated := statedIn(infos, attribute.Name, column.name)
+		stated := statedIn(infos, attribute.Name, column.Name)
 		if stated == nil {
 			continue
 		}
 
-		column.setStated(stated)
+		column.SetStated(stated)
 		columns = append(columns, column)
 	}
 
 	for _, column := range p.addColumns(files, columns) {
-		p.Attributes = append(p.Attributes, config.NamedString{Name: column.name, Value: column.head})
+		p.Attributes = append(p.Attributes, config.NamedString{Name: column.Name, Value: column.Head})
 	}
 }
 
 // newAttributeColumn returns an empty column for an attribute, with the name that the program has for it if it knows
 // one.
-func newAttributeColumn(attribute string) *field {
+func newAttributeColumn(attribute string) *role.Column {
 	base := attribute[strings.LastIndexAny(attribute, "/.@")+1:]
-	column := &field{name: base, head: attribute, why: ofFiles}
+	column := &role.Column{Name: base, Head: attribute, Why: role.OfFiles}
 	standard := vocabulary.StandardNames[strings.ToLower(base)]
 	if standard != "" && len(base) > 1 {
-		column.name = standard
-		column.isCondition = true
+		column.Name = standard
+		column.IsCondition = true
 	}
 
 	return column
@@ -90,63 +88,43 @@ func statedIn(infos []ingest.Info, attribute, column string) []condition.Conditi
 	return nil
 }
 
-// setStated sets the texts of a column, and its values if they are numbers, to what each row states. All rows state
-// numbers, or all state names, and there is a row.
-func (f *field) setStated(stated []condition.Condition) {
-	f.texts = make([]string, len(stated))
-	f.values = nil
-	if stated[0].IsName {
-		for i, c := range stated {
-			f.texts[i] = c.Name
-		}
-
-		return
-	}
-
-	f.values = make([]float64, len(stated))
-	for i, c := range stated {
-		f.values[i] = c.Value
-		f.texts[i] = decimal(c.Value)
-	}
-}
-
 // addColumns adds to the sheet columns of what another source states of each file, and gives them roles. The source of
 // a column is its reason on entry. addColumns returns the columns that are conditions. It adds none if the rows of the
 // sheet are not the files.
-func (p *plan) addColumns(files []string, columns []*field) (conditions []*field) {
+func (p *plan) addColumns(files []string, columns []*role.Column) (conditions []*role.Column) {
 	s := p.sheet
-	if s.rows > 0 && s.rows != len(files) {
+	if s.Rows > 0 && s.Rows != len(files) {
 		return nil
 	}
 
-	added := &sheet{rows: len(files)} // the new columns alone: they decide on their roles as the columns of a log do
+	added := &role.Sheet{Rows: len(files)} // the new columns alone: they decide on their roles as the columns of a log do
 	for _, column := range columns {
-		source := column.why
-		column.why = ""
-		if s.hasCondition(column.name) {
-			if s.leaveOutIfDifferent(column, func(row int) string { return fmt.Sprintf("%s, %s,", files[row], source) }) {
-				s.fields = append(s.fields, column)
+		source := column.Why
+		column.Why = ""
+		if s.HasCondition(column.Name) {
+			if s.LeaveOutIfDifferent(column, func(row int) string { return fmt.Sprintf("%s, %s,", files[row], source) }) {
+				s.Columns = append(s.Columns, column)
 			}
 
 			continue
 		}
 
-		s.rows = len(files)
-		s.fields = append(s.fields, column)
-		added.fields = append(added.fields, column)
-		added.chooseInputs() // columns that have a role keep it
+		s.Rows = len(files)
+		s.Columns = append(s.Columns, column)
+		added.Columns = append(added.Columns, column)
+		added.ChooseInputs() // columns that have a role keep it
 
-		isConstant := column.values != nil && column.countDistinct() < 2
+		isConstant := column.Values != nil && column.CountDistinct() < 2
 		switch {
-		case isConstant && column.isCondition:
-			column.role = input
-		case column.role == thing && source == ofFiles && !column.isObject():
-			column.setRole(remark, "add it to attributes and things if it names what was measured")
+		case isConstant && column.IsCondition:
+			column.Role = role.Input
+		case column.Role == role.Thing && source == role.OfFiles && !column.IsObject():
+			column.SetRole(role.Remark, "add it to attributes and things if it names what was measured")
 		}
 
-		if column.role == input || column.role == thing || column.role == day {
+		if column.Role == role.Input || column.Role == role.Thing || column.Role == role.Day {
 			conditions = append(conditions, column)
-			column.why = source
+			column.Why = source
 		}
 	}
 
@@ -178,13 +156,13 @@ func (p *plan) takeSidecars(files []string) {
 				p.Sidecar = &config.Sidecar{Ending: ending}
 			}
 
-			p.Sidecar.Values = append(p.Sidecar.Values, config.NamedString{Name: column.name, Value: column.head})
+			p.Sidecar.Values = append(p.Sidecar.Values, config.NamedString{Name: column.Name, Value: column.Head})
 		}
 	}
 }
 
 // readSidecars returns a column for each value that the files next to all recordings state.
-func (p *plan) readSidecars(files []string, ending string) (columns []*field) {
+func (p *plan) readSidecars(files []string, ending string) (columns []*role.Column) {
 	stated := map[string][]condition.Condition{} // by key
 	var keys []string
 	for _, file := range files {
@@ -219,8 +197,8 @@ func (p *plan) readSidecars(files []string, ending string) (columns []*field) {
 
 		base := key[strings.LastIndexByte(key, '.')+1:]
 		term := vocabulary.TermOf(base, "")
-		column := &field{name: cmp.Or(term, base), head: key, why: besideFiles, isCondition: term != ""}
-		column.setStated(alike)
+		column := &role.Column{Name: cmp.Or(term, base), Head: key, Why: besideFiles, IsCondition: term != ""}
+		column.SetStated(alike)
 		columns = append(columns, column)
 	}
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"doubletake/ingest/filename"
+	"doubletake/ingest/role"
 )
 
 // noConditions is the note about names without conditions.
@@ -14,7 +15,7 @@ const noConditions = "the file names contain no conditions: conditions.csv lists
 // recordings. It returns the files that are used.
 func (p *plan) findConditions(files []string) []string {
 	p.Files = globs(files)
-	names := nameSheet(files)
+	names := role.ReadNames(files)
 	if p.Conditions != "" {
 		files = p.fromLog(files)
 		names = p.sheet
@@ -25,7 +26,7 @@ func (p *plan) findConditions(files []string) []string {
 	mayBeTable := p.Format == "text" || p.Format == "parquet"
 	switch {
 	case mayBeTable && p.fromResults(names):
-		return names.files
+		return names.Files
 	case p.Conditions != "":
 		p.readHeaders(files)
 		p.Repeated = p.Repeated && p.repeatsRows()
@@ -38,14 +39,14 @@ func (p *plan) findConditions(files []string) []string {
 }
 
 // fromNames takes the conditions from the names of the files. It returns the files that are used.
-func (p *plan) fromNames(s *sheet, files []string) []string {
+func (p *plan) fromNames(s *role.Sheet, files []string) []string {
 	p.sheet = s
-	if len(s.withRole(input, thing)) == 0 {
-		for _, column := range s.withRole(day) {
-			column.setRole(remark, "the names state no condition besides")
+	if len(s.WithRole(role.Input, role.Thing)) == 0 {
+		for _, column := range s.WithRole(role.Day) {
+			column.SetRole(role.Remark, "the names state no condition besides")
 		}
 
-		p.writeConditions(&sheet{files: files})
+		p.writeConditions(&role.Sheet{Files: files})
 		p.note(noConditions)
 
 		return files
@@ -53,28 +54,28 @@ func (p *plan) fromNames(s *sheet, files []string) []string {
 
 	p.leaveLacking(s)
 	p.takeNames(s)
-	isOfHeaders := slices.ContainsFunc(s.fields, func(column *field) bool { return column.why == ofHeaders })
+	isOfHeaders := slices.ContainsFunc(s.Columns, func(column *role.Column) bool { return column.Why == ofHeaders })
 	if p.Pattern == "" && !isOfHeaders {
 		p.note("the names are built in several ways: conditions.csv holds what they state")
 	}
 
-	if s.hasCondition("speed") {
+	if s.HasCondition("speed") {
 		p.note("speed in the names counts settings; it is no speed in m/s (u_inf_m_s): rename it, or correct its values")
 	}
 
-	if s.hasCondition(filename.Unnamed) {
+	if s.HasCondition(filename.Unnamed) {
 		p.note("a number in the names has no word with it and is called condition: rename it")
 	}
 
-	return s.files
+	return s.Files
 }
 
 // leaveLacking excludes the files whose names lack something that most names state.
-func (p *plan) leaveLacking(s *sheet) {
+func (p *plan) leaveLacking(s *role.Sheet) {
 	byLack := map[string][]string{}
-	for _, file := range slices.Sorted(maps.Keys(s.lacking)) {
+	for _, file := range slices.Sorted(maps.Keys(s.Lacking)) {
 		p.Exclude = append(p.Exclude, file)
-		byLack[s.lacking[file]] = append(byLack[s.lacking[file]], file)
+		byLack[s.Lacking[file]] = append(byLack[s.Lacking[file]], file)
 	}
 
 	for _, lack := range slices.Sorted(maps.Keys(byLack)) {
@@ -90,8 +91,8 @@ func (p *plan) leaveLacking(s *sheet) {
 
 // takeNames takes the conditions that names state: by a pattern if all names are built alike, otherwise by a table
 // that is written next to the configuration, where people can correct it.
-func (p *plan) takeNames(s *sheet) {
-	p.Pattern = s.pattern()
+func (p *plan) takeNames(s *role.Sheet) {
+	p.Pattern = s.Pattern()
 	if p.Pattern == "" {
 		p.writeConditions(s)
 	}
@@ -99,7 +100,7 @@ func (p *plan) takeNames(s *sheet) {
 
 // writeConditions keeps the conditions of a sheet as the text of conditions.csv, from which the configuration takes
 // them.
-func (p *plan) writeConditions(s *sheet) {
+func (p *plan) writeConditions(s *role.Sheet) {
 	p.Conditions = "conditions.csv"
-	p.result.Conditions = s.conditionsTable()
+	p.result.Conditions = s.ConditionsTable()
 }

@@ -15,7 +15,7 @@ import (
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/condition"
 	"doubletake/ingest/fault"
-	"doubletake/ingest/units"
+	"doubletake/ingest/role"
 	"doubletake/ingest/vocabulary"
 	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
@@ -162,7 +162,7 @@ func readLog(log string, files []string, columns map[string]string) (*campaign.C
 		return c, nil
 	}
 
-	options.IsName = func(column string) bool { return (&field{name: column}).isObject() }
+	options.IsName = func(column string) bool { return (&role.Column{Name: column}).IsObject() }
 	c, err := campaign.ReadLog(log, options)
 	if err != nil {
 		return nil, firstErr
@@ -230,11 +230,11 @@ func (p *plan) fromLog(files []string) (used []string) {
 
 	// Conditions that only some names state cannot be taken, nor conditions of files in parts. Rows that may differ in
 	// them are not repeats.
-	names := nameSheet(used)
-	lost := &sheet{}
+	names := role.ReadNames(used)
+	lost := &role.Sheet{}
 	if !p.canJoin(names, logged.rows) {
 		lost = names
-		names = &sheet{}
+		names = &role.Sheet{}
 	}
 
 	p.Files = globs(used)
@@ -242,17 +242,17 @@ func (p *plan) fromLog(files []string) (used []string) {
 	p.settleNames(p.sheet, names)
 	p.stateLog()
 	if len(logged.rows) == len(used) {
-		p.sheet.files = used
+		p.sheet.Files = used
 	}
 
-	if stated := namesOf(lost.withRole(input, thing, day)); len(stated) > 0 {
+	if stated := role.NamesOf(lost.WithRole(role.Input, role.Thing, role.Day)); len(stated) > 0 {
 		p.Repeated = false
 		p.note("the names are built in several ways: what they state besides %s is left out: %s", p.Conditions,
 			strings.Join(stated, ", "))
 	}
 
 	if p.result.Conditions != "" {
-		p.note("the names are built in several ways: conditions.csv holds what they and %s state", p.sheet.source)
+		p.note("the names are built in several ways: conditions.csv holds what they and %s state", p.sheet.Source)
 		p.Log = config.Log{}
 		p.writeConditions(p.sheet)
 	}
@@ -277,8 +277,8 @@ func (p *plan) withRows(c *campaign.Conditions, files []string) (logged loggedFi
 		}
 	}
 
-	all, _ := p.readColumns(c, slices.Concat(rowsOf...), &sheet{}, nil)
-	inputs := all.withRole(input)
+	all, _ := p.readColumns(c, slices.Concat(rowsOf...), &role.Sheet{}, nil)
+	inputs := all.WithRole(role.Input)
 	end := 0 // of the rows of a file, among all
 	for i, file := range files {
 		begin := end
@@ -298,11 +298,11 @@ func (p *plan) withRows(c *campaign.Conditions, files []string) (logged loggedFi
 	return logged
 }
 
-// lacksValue reports whether a row from begin to end, without the end, has no value of a field.
-func lacksValue(fields []*field, begin, end int) bool {
-	for _, column := range fields {
+// lacksValue reports whether a row from begin to end, without the end, has no value of one of some columns.
+func lacksValue(columns []*role.Column, begin, end int) bool {
+	for _, column := range columns {
 		for row := begin; row < end; row++ {
-			if column.cell(row) == "" {
+			if column.Cell(row) == "" {
 				return true
 			}
 		}
@@ -327,26 +327,26 @@ func (p *plan) readEdges(rows []campaign.ConditionRow) {
 
 // canJoin reports whether the conditions of names can be taken beside the rows of a log. All names must state them,
 // and a pattern must read them if recordings have parts.
-func (p *plan) canJoin(names *sheet, rows []campaign.ConditionRow) bool {
-	if len(names.withRole(input, thing, day)) == 0 || len(names.lacking) > 0 {
+func (p *plan) canJoin(names *role.Sheet, rows []campaign.ConditionRow) bool {
+	if len(names.WithRole(role.Input, role.Thing, role.Day)) == 0 || len(names.Lacking) > 0 {
 		return false
 	}
 
-	hasParts := len(rows) > len(names.files) || p.intervals
+	hasParts := len(rows) > len(names.Files) || p.intervals
 
-	return !hasParts || names.pattern() != ""
+	return !hasParts || names.Pattern() != ""
 }
 
-// readColumns gives roles to the columns of a log and to the parts of the names of its files. fileOf is the index of
+// readColumns gives roles to the columns of a log and to the parts of the names of its files. FileOf is the index of
 // the file of each row. It returns the sheet, and how the configuration names the columns that it calls otherwise than
 // the log.
 func (p *plan) readColumns(
-	c *campaign.Conditions, rows []campaign.ConditionRow, names *sheet, fileOf []int,
-) (*sheet, []config.NamedString) {
-	s := &sheet{source: p.Conditions, rows: len(rows)}
+	c *campaign.Conditions, rows []campaign.ConditionRow, names *role.Sheet, fileOf []int,
+) (*role.Sheet, []config.NamedString) {
+	s := &role.Sheet{Source: p.Conditions, Rows: len(rows)}
 	for i, name := range slices.Concat(c.Names, c.Labels) {
-		column := s.byHeadOrNew(name)
-		column.unit = c.Units[name]
+		column := s.ByHeadOrNew(name)
+		column.Unit = c.Units[name]
 		if len(rows) == 0 {
 			continue
 		}
@@ -356,83 +356,62 @@ func (p *plan) readColumns(
 			stated[k] = row.States[i]
 		}
 
-		column.setStated(stated)
+		column.SetStated(stated)
 	}
 
-	s.nameTerms()
-	ofLog := slices.Clone(s.fields)
-	s.addNameFields(names, fileOf)
-	s.decideLog()
+	s.NameTerms()
+	ofLog := slices.Clone(s.Columns)
+	s.AddNames(names, fileOf)
+	s.DecideLog()
 
 	renamed := slices.Clone(p.edgeColumns)
 	for _, column := range ofLog {
-		if slices.Contains(condition.Reserved, column.head) { // the word has another meaning in tables
+		if slices.Contains(condition.Reserved, column.Head) { // the word has another meaning in tables
 			switch {
-			case column.values != nil:
-				column.name += "_number"
-			case column.role == thing || column.role == day:
-				column.name += "_name"
+			case column.Values != nil:
+				column.Name += "_number"
+			case column.Role == role.Thing || column.Role == role.Day:
+				column.Name += "_name"
 			}
 		}
 
-		if column.name != column.head {
-			renamed = append(renamed, config.NamedString{Name: column.name, Value: column.head})
+		if column.Name != column.Head {
+			renamed = append(renamed, config.NamedString{Name: column.Name, Value: column.Head})
 		}
 	}
 
 	return s, renamed
 }
 
-// nameTerms gives columns of numbers their names as conditions of the program and converts their values to the units of
-// these names. Columns of set values come first, since only one column can have a name.
-func (s *sheet) nameTerms() {
-	set, others := lists.Split(s.fields, func(column *field) bool { return column.hasWord(vocabulary.Nominal) })
-	for _, column := range append(set, others...) {
-		name := vocabulary.TermOf(column.head, column.unit)
-		isTaken := name != column.head && s.hasName(name)
-		if column.values == nil || name == "" || isTaken {
-			continue
-		}
-
-		// A unit that contradicts the log's own name of the column leaves the values as they are: check reports it.
-		if conversion, err := units.ToName(name, column.unit); err == nil {
-			conversion.Convert(column.values)
-		}
-
-		column.name = name
-		column.isCondition = true
-	}
-}
-
 // stateLog writes down which columns of the log the configuration ignores, and whether rows of equal inputs and things
 // are repeats. Columns that would tell repeats apart are ignored.
 func (p *plan) stateLog() {
 	p.Repeated = p.repeatsRows()
-	for _, column := range p.sheet.withRole(runs, remark, leftOut) {
+	for _, column := range p.sheet.WithRole(role.Run, role.Remark, role.LeftOut) {
 		if !p.isIgnored(column) {
 			continue
 		}
 
-		p.Log.Ignore = append(p.Log.Ignore, column.head)
-		p.Log.Columns = slices.DeleteFunc(p.Log.Columns, func(c config.NamedString) bool { return c.Value == column.head })
+		p.Log.Ignore = append(p.Log.Ignore, column.Head)
+		p.Log.Columns = slices.DeleteFunc(p.Log.Columns, func(c config.NamedString) bool { return c.Value == column.Head })
 	}
 }
 
 // isIgnored reports whether a column of a log that is not a condition would tell repeats apart.
-func (p *plan) isIgnored(column *field) bool {
-	isConstant := column.countDistinct() < 2
-	isHarmless := column.role == leftOut && !p.Repeated && !column.mayHideDifferences()
-	isVaryingRemark := column.role == remark && p.Repeated && !isConstant
+func (p *plan) isIgnored(column *role.Column) bool {
+	isConstant := column.CountDistinct() < 2
+	isHarmless := column.Role == role.LeftOut && !p.Repeated && !column.MayHideDifferences()
+	isVaryingRemark := column.Role == role.Remark && p.Repeated && !isConstant
 	switch {
-	case column.fromName || column.values == nil || column.isCondition && isConstant:
+	case column.FromName || column.Values == nil || column.IsCondition && isConstant:
 		return false
 	case isHarmless:
 		return false
-	case column.role != remark || isVaryingRemark:
+	case column.Role != role.Remark || isVaryingRemark:
 		return true
 	}
 
-	return column.isNumbered() || column.hasWord(vocabulary.Clocks)
+	return column.IsNumbered() || column.HasWord(vocabulary.Clocks)
 }
 
 // repeatedPercent is the least share of the rows of a log that must have a repeat, so that repeats are the pairs.
@@ -441,13 +420,13 @@ const repeatedPercent = 80
 // repeatsRows reports whether most rows of a log repeat the inputs and things of another row.
 func (p *plan) repeatsRows() bool {
 	s := p.sheet
-	inputs := s.withRole(input)
-	groups := s.groupRows(append(inputs, s.withRole(thing)...)...)
+	inputs := s.WithRole(role.Input)
+	groups := s.GroupRows(append(inputs, s.WithRole(role.Thing)...)...)
 	if p.intervals || len(inputs) == 0 || len(groups) < 2 {
 		return false
 	}
 
-	areRepeated := 100*countRepeated(groups) >= repeatedPercent*s.rows
+	areRepeated := 100*role.CountRepeated(groups) >= repeatedPercent*s.Rows
 
-	return areRepeated && !slices.ContainsFunc(s.fields, (*field).mayHideDifferences)
+	return areRepeated && !slices.ContainsFunc(s.Columns, (*role.Column).MayHideDifferences)
 }

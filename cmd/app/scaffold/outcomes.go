@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode"
 
-	"doubletake/ingest/condition"
+	"doubletake/ingest/role"
 	"doubletake/ingest/vocabulary"
 	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
@@ -56,7 +56,7 @@ func (p *plan) liftAndDrag(letters bool) (columns []config.NamedString) {
 			name += "_n"
 		}
 
-		name = freeName(columns, p.sheet.outcomeName(name))
+		name = freeName(columns, p.sheet.OutcomeName(name))
 		columns = append(columns, config.NamedString{Name: name, Value: channel})
 	}
 
@@ -93,36 +93,15 @@ func (p *plan) noteOtherChannels() {
 // settingChannels returns the indices of the channels that are settings, clocks, counters or states of the air.
 func (p *plan) settingChannels() (channels []int) {
 	for i, channel := range p.Channels {
-		column := &field{name: channel, head: channel, unit: p.units[i]}
+		column := &role.Column{Name: channel, Head: channel, Unit: p.units[i]}
 		isClock := i < len(p.isRising) && p.isRising[i]
-		isOutcome := column.hasWord(vocabulary.Outcomes) && !column.hasWord(vocabulary.Uncertainties)
-		if !isOutcome && (isClock || column.isSetting()) {
+		isOutcome := column.HasWord(vocabulary.Outcomes) && !column.HasWord(vocabulary.Uncertainties)
+		if !isOutcome && (isClock || column.IsSetting()) {
 			channels = append(channels, i)
 		}
 	}
 
 	return channels
-}
-
-// isSetting reports whether a channel is called as a setting, a clock, a counter, an uncertainty, a state of the air
-// or a position.
-func (f *field) isSetting() bool {
-	isPosition := f.isLength() && f.hasWord(axisWords)
-	if isPosition || f.hasWord(vocabulary.Inputs, vocabulary.Clocks, vocabulary.Uncertainties) {
-		return true
-	}
-
-	return f.isAir() || f.isNumbered()
-}
-
-var (
-	lengthEnd = vocabulary.Whole(`.*[_ (\[](mm|cm|m)[)\]]?`)
-	axisWords = vocabulary.Whole(`[xyz]`)
-)
-
-// isLength reports whether the unit of a channel, or the end of its name, is a length.
-func (f *field) isLength() bool {
-	return f.unit == "m" || f.unit == "cm" || f.unit == "mm" || lengthEnd.MatchString(f.name)
 }
 
 var notWord = regexp.MustCompile(`[^A-Za-z0-9]+`)
@@ -134,7 +113,7 @@ func (p *plan) outcomeOfChannel(channel string) string {
 		name = "column_" + name
 	}
 
-	return freeName(p.Columns, p.sheet.outcomeName(name))
+	return freeName(p.Columns, p.sheet.OutcomeName(name))
 }
 
 // freeName returns a name, with the first number from 2 that makes it differ from the names of columns.
@@ -147,14 +126,4 @@ func freeName(columns []config.NamedString, name string) string {
 
 		free = name + "_" + strconv.Itoa(i)
 	}
-}
-
-// outcomeName returns a name, with an ending if the program's tables reserve the name or a condition has it.
-func (s *sheet) outcomeName(name string) string {
-	isCondition := func(column *field) bool { return column.name == name && column.role != outcome }
-	if slices.Contains(condition.Reserved, name) || slices.ContainsFunc(s.fields, isCondition) {
-		return name + "_measured"
-	}
-
-	return name
 }

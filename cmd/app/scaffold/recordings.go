@@ -11,6 +11,7 @@ import (
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/format"
+	"doubletake/ingest/role"
 	"doubletake/ingest/vocabulary"
 	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
@@ -24,7 +25,7 @@ const maxOpened = 2000
 // read, it only notes this; a later one that cannot be read states nothing.
 func (p *plan) readHeaders(files []string) {
 	p.Spectra = p.Format != "text"
-	p.runCount = max(len(files), p.sheet.rows)
+	p.runCount = max(len(files), p.sheet.Rows)
 
 	var infos []ingest.Info
 	for i, file := range files[:min(len(files), maxOpened)] {
@@ -161,8 +162,8 @@ func areLoads(channels []ingest.Channel, used []int) bool {
 	loads := 0
 	for _, k := range used {
 		base := channels[k].Name[strings.LastIndexAny(channels[k].Name, "/.")+1:]
-		column := &field{name: base, head: base}
-		if column.hasWord(vocabulary.Outcomes) && !column.hasWord(vocabulary.Sound) {
+		column := &role.Column{Name: base, Head: base}
+		if column.HasWord(vocabulary.Outcomes) && !column.HasWord(vocabulary.Sound) {
 			loads++
 		}
 	}
@@ -261,9 +262,6 @@ func (p *plan) findRising(file string, info ingest.Info) {
 	p.findSweep(rd, info)
 }
 
-// leastSteps is the number of values of a setting from which a file without a rate is a sweep over them.
-const leastSteps = 3
-
 // sweepSamples is the number of samples by which findSweep looks for settings.
 const sweepSamples = 1 << 20
 
@@ -273,8 +271,8 @@ func (p *plan) findSweep(rd ingest.Reader, info ingest.Info) {
 	file := filepath.Base(info.Path)
 	for k, channel := range info.Channels {
 		base := channel.Name[strings.LastIndexAny(channel.Name, "/.")+1:]
-		column := &field{name: base, head: base}
-		if channel.IsTime() || !column.hasWord(vocabulary.Inputs) {
+		column := &role.Column{Name: base, Head: base}
+		if channel.IsTime() || !column.HasWord(vocabulary.Inputs) {
 			continue
 		}
 
@@ -282,19 +280,20 @@ func (p *plan) findSweep(rd ingest.Reader, info ingest.Info) {
 		n, _ := rd.Read([]int{k}, 0, [][]float64{values}) // stage ingest returns an error of reading again
 		values = values[:n]
 
-		mayBeTable := !p.RateKnown && p.Format != "text" && channel.Samples <= mostRows // text is looked at as a table first
+		// Text was looked at as a table before.
+		mayBeTable := !p.RateKnown && p.Format != "text" && channel.Samples <= role.MostRows
 		switch {
-		case mayBeTable && isStepwise(values):
+		case mayBeTable && role.IsStepwise(values):
 			p.Sweep = base
 			p.SweepRemedy = "Write them as a table of results in CSV, and call pipeline init again."
 			p.note("%s: its rows are settings of %s: no mean over them is taken; write them as a table of results in CSV, and "+
 				"call init again", file, base)
-		case !p.Spectra && !p.RateKnown && rests(values):
+		case !p.Spectra && !p.RateKnown && role.Rests(values):
 			p.Sweep = base
 			p.SweepRemedy = "If each row is a result, read the file by table: instead of files:."
 			p.note("%s: %s has one value after the other: no mean over them is taken; if each row is a result, read the file "+
 				"by table: instead of files:", file, base)
-		case !p.Spectra && rests(values):
+		case !p.Spectra && role.Rests(values):
 			p.Sweep = base
 			p.SweepRemedy = "State the intervals in a table: conditions: with file, t0_s, t1_s and " + base + "."
 			p.note("%s: %s has one value after the other: no mean over them is taken; state the intervals in a table of "+
@@ -306,57 +305,6 @@ func (p *plan) findSweep(rd ingest.Reader, info ingest.Info) {
 			return
 		}
 	}
-}
-
-// restSamples is the least number of samples, on average, for which a setting rests at a value.
-const restSamples = 10
-
-// rests reports whether values rest at one of at least leastSteps levels after the other. Values that hardly vary were
-// measured: they do not rest.
-func rests(values []float64) bool {
-	levels := map[float64]bool{}
-	changes := 0
-	sum := 0.0
-	for k, v := range values {
-		if k > 0 && v != values[k-1] {
-			changes++
-		}
-
-		sum += v
-		levels[v] = true
-		if changes > len(values)/restSamples {
-			return false
-		}
-	}
-
-	if len(levels) < leastSteps {
-		return false
-	}
-
-	mean := sum / float64(len(values))
-	isNarrow := slices.Max(values)-slices.Min(values) < mostNarrow*math.Abs(mean)
-
-	return !isNarrow
-}
-
-// isStepwise reports whether values rise or fall all the way, and rest at some of at least leastSteps values.
-func isStepwise(values []float64) bool {
-	ups := 0
-	downs := 0
-	for k := 1; k < len(values); k++ {
-		switch {
-		case values[k] > values[k-1]:
-			ups++
-		case values[k] < values[k-1]:
-			downs++
-		case values[k] != values[k-1]: // NaN
-			return false
-		}
-	}
-
-	isOneWay := ups == 0 || downs == 0
-
-	return isOneWay && ups+downs >= leastSteps-1
 }
 
 // A channel is like a clock if its first risingSamples samples rise. Fewer than fewSamples may rise by chance.
@@ -376,21 +324,10 @@ func readRising(rd ingest.Reader, channels []int) []bool {
 	n, _ := rd.Read(channels, 0, samples) // a short file ends before the samples are full, but its n samples were read
 	rise := make([]bool, len(channels))
 	for i, x := range samples {
-		rise[i] = n >= fewSamples && rises(x[:n])
+		rise[i] = n >= fewSamples && role.Rises(x[:n])
 	}
 
 	return rise
-}
-
-// rises reports whether each sample is greater than the one before it. NaN is not.
-func rises(x []float64) bool {
-	for k := 1; k < len(x); k++ {
-		if !(x[k-1] < x[k]) {
-			return false
-		}
-	}
-
-	return true
 }
 
 // takePerChannel takes arrays with a value for each microphone for conditions if their names are of conditions, and
@@ -412,7 +349,7 @@ func (p *plan) takePerChannel(info ingest.Info) {
 
 		name := vocabulary.ConditionIn(channel.Name[strings.LastIndexAny(channel.Name, "/.")+1:])
 		switch {
-		case name != "" && !p.sheet.hasCondition(name):
+		case name != "" && !p.sheet.HasCondition(name):
 			p.InFile = append(p.InFile, config.NamedString{Name: name, Value: channel.Name})
 		case channel.Role() == "":
 			others = append(others, channel.Name)

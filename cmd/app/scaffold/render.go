@@ -133,10 +133,10 @@ func (p *plan) Newtons() bool {
 }
 
 // Source returns the source of the conditions: "the names", or a file.
-func (p *plan) Source() string { return p.sheet.source }
+func (p *plan) Source() string { return p.sheet.Source }
 
 // Alpha reports whether the angle of attack is known.
-func (p *plan) Alpha() bool { return p.sheet.hasName("alpha_deg") }
+func (p *plan) Alpha() bool { return p.sheet.HasName("alpha_deg") }
 
 // usualPerRun is the number of triplets of a long run of a balance.
 const usualPerRun = 250

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"doubletake/ingest/campaign"
+	"doubletake/ingest/role"
 	"doubletake/ingest/vocabulary"
 	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
@@ -91,7 +92,7 @@ func (p *plan) readSetup(file string) *campaign.Cells {
 		return nil
 	}
 
-	cells, err := campaign.ReadCells(filepath.Join(p.dir, file), mostRows)
+	cells, err := campaign.ReadCells(filepath.Join(p.dir, file), role.MostRows)
 	if err != nil || cells.Rows == 0 {
 		return nil
 	}
@@ -146,19 +147,19 @@ func (p *plan) proposeLoads() bool {
 
 // takeTares takes the files that a column of the log names for recordings without wind, and reports whether it does.
 // These files have no row in the log.
-func (p *plan) takeTares(column *field) bool {
-	isOfLog := p.sheet.pieces == nil && !column.fromName
-	if len(p.Columns) == 0 || !isOfLog || column.values != nil {
+func (p *plan) takeTares(column *role.Column) bool {
+	isOfLog := p.sheet.Pieces == nil && !column.FromName
+	if len(p.Columns) == 0 || !isOfLog || column.Values != nil {
 		return false
 	}
 
-	files := p.recordingsOf(column.distinctCells())
+	files := p.recordingsOf(column.DistinctCells())
 	if files == nil {
 		return false
 	}
 
 	p.tareFiles = append(p.tareFiles, files...)
-	p.Tares = append(p.Tares, column.head)
+	p.Tares = append(p.Tares, column.Head)
 
 	return true
 }

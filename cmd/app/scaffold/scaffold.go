@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 
+	"doubletake/ingest/role"
 	"doubletake/ingest/vocabulary"
 	"doubletake/pipeline/config"
 )
@@ -50,7 +51,7 @@ func Look(dir string) (*Result, error) {
 	}
 
 	p := &plan{
-		dir: dir, Name: "experiment", result: &Result{}, sheet: &sheet{}, shortest: math.MaxInt64, seconds: math.Inf(1),
+		dir: dir, Name: "experiment", result: &Result{}, sheet: &role.Sheet{}, shortest: math.MaxInt64, seconds: math.Inf(1),
 	}
 	p.findRig(found)
 	files := p.splitLog(p.measured)
@@ -132,8 +133,8 @@ type plan struct {
 
 	dir        string
 	result     *Result
-	sheet      *sheet // of the columns that are proposed
-	fillsValid bool   // Fill returns values that are valid, so that the rest can be checked
+	sheet      *role.Sheet // of the columns that are proposed
+	fillsValid bool        // Fill returns values that are valid, so that the rest can be checked
 
 	// Files.
 	measured  []string // all files that are not about the set-up

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"doubletake/ingest/role"
 	"doubletake/ingest/simulate"
 	"doubletake/internal/testfile"
 	"doubletake/pipeline"
@@ -56,15 +57,15 @@ func TestPattern(t *testing.T) {
 		{[]string{"x/rpm3.wav", "y_z/rpm4.wav"}, "", ""}, // the pattern of the last part lacks what folders state
 		{[]string{"u1_rpm3.wav", "u1_rpm4.wav", "u2_rpm3.wav", "rest.wav"}, "u{speed}_rpm{rpm}.wav", "rest.wav"},
 	} {
-		s, p := nameSheet(c.files), ""
-		if len(s.withRole(input, thing)) > 0 {
-			p = s.pattern()
+		s, p := role.ReadNames(c.files), ""
+		if len(s.WithRole(role.Input, role.Thing)) > 0 {
+			p = s.Pattern()
 		}
 
-		require.Equal(t, c.pattern, p, "%v: %q %v, expected %q %v", c.files, p, s.lacking, c.pattern, c.odd)
-		require.Len(t, s.lacking, min(1, len(c.odd)), "%v: %q %v, expected %q %v", c.files, p, s.lacking, c.pattern, c.odd)
-		assert.False(t, c.odd != "" && s.lacking[c.odd] == "",
-			"%v: %q %v, expected %q %v", c.files, p, s.lacking, c.pattern, c.odd)
+		require.Equal(t, c.pattern, p, "%v: %q %v, expected %q %v", c.files, p, s.Lacking, c.pattern, c.odd)
+		require.Len(t, s.Lacking, min(1, len(c.odd)), "%v: %q %v, expected %q %v", c.files, p, s.Lacking, c.pattern, c.odd)
+		assert.False(t, c.odd != "" && s.Lacking[c.odd] == "",
+			"%v: %q %v, expected %q %v", c.files, p, s.Lacking, c.pattern, c.odd)
 	}
 }
 
@@ -185,25 +186,25 @@ func TestNamesAsPeopleWriteThem(t *testing.T) {
 			files = append(files, strings.ReplaceAll(file+".wav", "~", " "))
 		}
 
-		s := nameSheet(files)
-		if len(s.lacking) > 0 {
-			t.Errorf("%s: left out %v", c.files, s.lacking)
+		s := role.ReadNames(files)
+		if len(s.Lacking) > 0 {
+			t.Errorf("%s: left out %v", c.files, s.Lacking)
 			continue
 		}
 
 		var got []string
-		for _, column := range s.withRole(input, thing, day) {
+		for _, column := range s.WithRole(role.Input, role.Thing, role.Day) {
 			var cells []string
 			for i := range files {
-				if column.values != nil {
-					cells = append(cells, decimal(column.values[i]))
+				if column.Values != nil {
+					cells = append(cells, role.Decimal(column.Values[i]))
 				} else {
-					cells = append(cells, column.texts[i])
+					cells = append(cells, column.Texts[i])
 				}
 			}
 
-			text := column.name + "=" + strings.Join(cells, ",")
-			if why := column.explanation(); why != "" {
+			text := column.Name + "=" + strings.Join(cells, ",")
+			if why := column.Explanation(); why != "" {
 				text += " (" + why + ")"
 			}
 
@@ -211,7 +212,7 @@ func TestNamesAsPeopleWriteThem(t *testing.T) {
 		}
 
 		slices.Sort(got)
-		assert.Equal(t, sorted(c.want), strings.Join(got, " "), "%s, pattern %q", c.files, s.pattern())
+		assert.Equal(t, sorted(c.want), strings.Join(got, " "), "%s, pattern %q", c.files, s.Pattern())
 	}
 }
 
@@ -440,11 +441,11 @@ func TestColumnsOfNames(t *testing.T) {
 // vary any more, so a is held out.
 func TestHoldOutLeavesInputsVarying(t *testing.T) {
 	held := func(columns map[string][]float64) string {
-		p := plan{sheet: &sheet{}}
+		p := plan{sheet: &role.Sheet{}}
 		for _, name := range []string{"b", "a"} {
 			if v := columns[name]; v != nil {
-				p.sheet.rows = len(v)
-				p.sheet.fields = append(p.sheet.fields, &field{name: name, values: v, role: input})
+				p.sheet.Rows = len(v)
+				p.sheet.Columns = append(p.sheet.Columns, &role.Column{Name: name, Values: v, Role: role.Input})
 			}
 		}
 

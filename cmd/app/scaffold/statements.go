@@ -7,6 +7,7 @@ import (
 
 	"doubletake/ingest"
 	"doubletake/ingest/format/text"
+	"doubletake/ingest/role"
 	"doubletake/ingest/vocabulary"
 )
 
@@ -15,13 +16,13 @@ const ofHeaders = "the header of each file states it"
 
 // addStatements adds to the sheet of the names the settings that the headers of all text files state and that differ
 // between the files: "# AoA: 5.00 deg". The names of texts alone would make recordings of different settings repeats.
-func (p *plan) addStatements(s *sheet) {
-	if p.Format != "text" || s.pieces == nil || len(s.files) < 2 || len(s.files) > maxOpened {
+func (p *plan) addStatements(s *role.Sheet) {
+	if p.Format != "text" || s.Pieces == nil || len(s.Files) < 2 || len(s.Files) > maxOpened {
 		return
 	}
 
-	infos := make([]ingest.Info, len(s.files))
-	for i, file := range s.files {
+	infos := make([]ingest.Info, len(s.Files))
+	for i, file := range s.Files {
 		info, err := readHeader(filepath.Join(p.dir, file))
 		if err != nil || len(info.Attributes) == 0 {
 			return
@@ -37,16 +38,16 @@ func (p *plan) addStatements(s *sheet) {
 			continue
 		}
 
-		if s.hasName(column.name) {
-			s.leaveOutIfDifferent(column, func(row int) string { return fmt.Sprintf("the header of %s", s.files[row]) })
-			if column.role != leftOut {
+		if s.HasName(column.Name) {
+			s.LeaveOutIfDifferent(column, func(row int) string { return fmt.Sprintf("the header of %s", s.Files[row]) })
+			if column.Role != role.LeftOut {
 				continue
 			}
 		} else {
-			added = append(added, column.name)
+			added = append(added, column.Name)
 		}
 
-		s.fields = append(s.fields, column)
+		s.Columns = append(s.Columns, column)
 	}
 
 	if len(added) > 0 {
@@ -56,27 +57,27 @@ func (p *plan) addStatements(s *sheet) {
 
 // newStatementColumn returns the column of a setting that the headers of all files state as a number and that differs
 // between them, or nil if the attribute is not such a setting.
-func newStatementColumn(infos []ingest.Info, attribute string) *field {
+func newStatementColumn(infos []ingest.Info, attribute string) *role.Column {
 	name, _ := text.SplitUnit(attribute)
 	column := newAttributeColumn(name)
-	column.head = attribute
-	column.name = strings.Join(strings.FieldsFunc(column.name, isNoLetter), "_")
-	if column.isAir() || column.isNumbered() || !identifier.MatchString(column.name) {
+	column.Head = attribute
+	column.Name = strings.Join(strings.FieldsFunc(column.Name, isNoLetter), "_")
+	if column.IsAir() || column.IsNumbered() || !identifier.MatchString(column.Name) {
 		return nil
 	}
 
-	stated := statedIn(infos, attribute, column.name)
+	stated := statedIn(infos, attribute, column.Name)
 	if stated == nil || stated[0].IsName {
 		return nil
 	}
 
-	column.setStated(stated)
-	isSetting := column.isCondition || column.hasWord(vocabulary.Inputs) || column.repeatsValues()
-	if !isSetting || column.countDistinct() < 2 {
+	column.SetStated(stated)
+	isSetting := column.IsCondition || column.HasWord(vocabulary.Inputs) || column.RepeatsValues()
+	if !isSetting || column.CountDistinct() < 2 {
 		return nil
 	}
 
-	column.setRole(input, ofHeaders)
+	column.SetRole(role.Input, ofHeaders)
 
 	return column
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"doubletake/ingest/ingesttest"
+	"doubletake/ingest/role"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -66,8 +67,8 @@ func TestQuantitiesBehindCounts(t *testing.T) {
 		{"rec_2blades.txt", "rec_3blades.txt", "rec_5blades.txt", "rec_{blades}blades.txt"},
 		{"run_1_2000rpm.txt", "run_2_3000rpm.txt", "run_3_4000rpm.txt", "run_{_}_{rpm}rpm.txt"},
 	} {
-		s := nameSheet([]string{c.first, c.second, c.third})
-		assert.Equal(t, c.pattern, s.pattern(), "%s", c.first)
+		s := role.ReadNames([]string{c.first, c.second, c.third})
+		assert.Equal(t, c.pattern, s.Pattern(), "%s", c.first)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"doubletake/ingest/campaign"
+	"doubletake/ingest/role"
 	"doubletake/ingest/vocabulary"
 )
 
@@ -125,29 +126,29 @@ func (p *plan) tarePattern(files []string) (string, bool) {
 		return files[0], true
 	}
 
-	names := nameSheet(files)
+	names := role.ReadNames(files)
 	known := map[string]bool{}
-	for _, column := range p.sheet.withRole(input, thing, day) {
-		known[column.name] = true
+	for _, column := range p.sheet.WithRole(role.Input, role.Thing, role.Day) {
+		known[column.Name] = true
 	}
 
-	for _, column := range names.fields {
-		if column.countDistinct() < 2 {
+	for _, column := range names.Columns {
+		if column.CountDistinct() < 2 {
 			continue
 		}
 
-		own := p.sheet.byName(column.name)
-		if !known[column.name] || own == nil {
+		own := p.sheet.ByName(column.Name)
+		if !known[column.Name] || own == nil {
 			return "", false
 		}
 
-		column.role = own.role
-		if own.role != input {
-			column.values = nil
+		column.Role = own.Role
+		if own.Role != role.Input {
+			column.Values = nil
 		}
 	}
 
-	text := names.pattern()
+	text := names.Pattern()
 
-	return text, text != "" && len(names.lacking) == 0
+	return text, text != "" && len(names.Lacking) == 0
 }

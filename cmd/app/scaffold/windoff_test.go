@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"doubletake/ingest/role"
 	"doubletake/pipeline/config"
 )
 
@@ -136,7 +137,7 @@ func TestFreeNamesOfOutcomes(t *testing.T) {
 		})
 	}
 
-	p := &plan{sheet: &sheet{}}
+	p := &plan{sheet: &role.Sheet{}}
 	var names []string
 	for _, channel := range []string{"p a", "p-a", "p.a", "p_a", "q"} {
 		name := p.outcomeOfChannel(channel)
@@ -171,13 +172,13 @@ func TestMountingsInNames(t *testing.T) {
 		return files
 	}
 
-	s := nameSheet(names("1", "2"))
-	assert.Equal(t, day, s.byName("mounting").role)
-	assert.Equal(t, "m{mounting:text}_a{alpha_deg}.txt", s.pattern())
+	s := role.ReadNames(names("1", "2"))
+	assert.Equal(t, role.Day, s.ByName("mounting").Role)
+	assert.Equal(t, "m{mounting:text}_a{alpha_deg}.txt", s.Pattern())
 
 	for _, values := range [][]string{{"0.3", "0.5"}, {"2", "4"}, {"10", "20"}} {
-		s := nameSheet(names(values...))
-		assert.Nil(t, s.byName("mounting"), values)
-		assert.Equal(t, input, s.byName("m").role, values)
+		s := role.ReadNames(names(values...))
+		assert.Nil(t, s.ByName("mounting"), values)
+		assert.Equal(t, role.Input, s.ByName("m").Role, values)
 	}
 }

@@ -1,4 +1,4 @@
-package scaffold
+package role
 
 import (
 	"fmt"
@@ -26,75 +26,75 @@ var (
 )
 
 // readForms reads columns of numbers as dates, or as decimals, if all texts have a form that people use for them.
-func (s *sheet) readForms() {
-	for _, column := range s.fields {
-		days := filename.PossibleDays(column.texts)
+func (s *Sheet) readForms() {
+	for _, column := range s.Columns {
+		days := filename.PossibleDays(column.Texts)
 		padded := column.firstPadded()
-		first := column.texts[0]
+		first := column.Texts[0]
 		switch {
 		case days != "" && column.isDate():
 			column.noteReading(first, "%s", days)
-			column.name = "day"
-			column.values = nil
-		case days != "" && column.values != nil && vocabulary.StandardNames[column.head] == "":
-			column.noteReading(first, "%v, not as %s", column.values[0], days)
+			column.Name = "day"
+			column.Values = nil
+		case days != "" && column.Values != nil && vocabulary.StandardNames[column.Head] == "":
+			column.noteReading(first, "%v, not as %s", column.Values[0], days)
 		case padded >= 0 && column.mayLackPoint():
-			whole := column.values[padded]
-			digitsAfterPoint := len(column.texts[padded]) - 1
-			decimals := make([]float64, len(column.values))
-			for i, v := range column.values {
+			whole := column.Values[padded]
+			digitsAfterPoint := len(column.Texts[padded]) - 1
+			decimals := make([]float64, len(column.Values))
+			for i, v := range column.Values {
 				decimals[i] = v / math.Pow10(digitsAfterPoint)
 			}
 
-			column.values = decimals
-			column.noteReading(column.texts[padded], "%v, not as %v", column.values[padded], whole)
+			column.Values = decimals
+			column.noteReading(column.Texts[padded], "%v, not as %v", column.Values[padded], whole)
 		}
 	}
 }
 
 // isDate reports whether numbers that have the form of dates are dates. They are if the header is day, if they have no
 // word, or if they have six digits and their word is not known. Four digits with any other word are not a date.
-func (f *field) isDate() bool {
-	if f.head == "day" || f.hasNoWord() {
+func (c *Column) isDate() bool {
+	if c.Head == "day" || c.hasNoWord() {
 		return true
 	}
 
-	return len(f.texts[0]) == len("060102") && !vocabulary.IsKnown(f.head)
+	return len(c.Texts[0]) == len("060102") && !vocabulary.IsKnown(c.Head)
 }
 
 // mayLackPoint reports whether numbers with leading zeros are decimals without a point: 05 of Mach 0.5. If a number is
 // 0, they are not, since nobody sets Mach 0; but people set the advance ratio j to 0.
-func (f *field) mayLackPoint() bool {
-	return vocabulary.Decimals.MatchString(f.head) && (f.head == "j" || !slices.Contains(f.values, 0))
+func (c *Column) mayLackPoint() bool {
+	return vocabulary.Decimals.MatchString(c.Head) && (c.Head == "j" || !slices.Contains(c.Values, 0))
 }
 
 // firstPadded returns the row of the first number with a zero before it if all texts have equally many digits, and −1
 // otherwise.
-func (f *field) firstPadded() int {
-	n := len(f.texts[0])
-	for _, text := range f.texts {
+func (c *Column) firstPadded() int {
+	n := len(c.Texts[0])
+	for _, text := range c.Texts {
 		if len(text) != n || !filename.AllDigits.MatchString(text) {
 			return -1
 		}
 	}
 
-	return slices.IndexFunc(f.texts, func(text string) bool { return text[0] == '0' && strings.Trim(text, "0") != "" })
+	return slices.IndexFunc(c.Texts, func(text string) bool { return text[0] == '0' && strings.Trim(text, "0") != "" })
 }
 
 // noteReading keeps how a text of the column is read. The first reading stays.
-func (f *field) noteReading(text, format string, args ...any) {
-	if f.reading == "" {
-		f.reading = fmt.Sprintf("%q is read as ", text) + fmt.Sprintf(format, args...)
+func (c *Column) noteReading(text, format string, args ...any) {
+	if c.reading == "" {
+		c.reading = fmt.Sprintf("%q is read as ", text) + fmt.Sprintf(format, args...)
 	}
 }
 
 // noteReadings keeps how numbers are read that may be read otherwise: as decimals, names, parts of one, or two.
-func (s *sheet) noteReadings() {
-	for _, column := range s.fields {
+func (s *Sheet) noteReadings() {
+	for _, column := range s.Columns {
 		column.noteFormReading()
 	}
 
-	for row, pieces := range s.pieces {
+	for row, pieces := range s.Pieces {
 		for k := range pieces {
 			s.notePieceReading(row, k)
 		}
@@ -102,32 +102,32 @@ func (s *sheet) noteReadings() {
 }
 
 // noteFormReading keeps how a column is read if the form of its texts has another reading.
-func (f *field) noteFormReading() {
-	padded := f.firstPadded()
-	all := f.distinctCells()
-	ambiguous := slices.IndexFunc(f.texts, filename.AmbiguousMark.MatchString)
-	isQuantity := f.values != nil && f.role != runs && !f.isAir()
+func (c *Column) noteFormReading() {
+	padded := c.firstPadded()
+	all := c.DistinctCells()
+	ambiguous := slices.IndexFunc(c.Texts, filename.AmbiguousMark.MatchString)
+	isQuantity := c.Values != nil && c.Role != Run && !c.IsAir()
 	switch {
 	case ambiguous >= 0 && isQuantity && !slices.ContainsFunc(all, hasDecimalMark):
-		f.noteReading(f.texts[ambiguous], "%v: its mark may be that of decimals or of thousands", f.values[ambiguous])
-	case f.role == thing || f.why == otherText:
+		c.noteReading(c.Texts[ambiguous], "%v: its mark may be that of decimals or of thousands", c.Values[ambiguous])
+	case c.Role == Thing || c.Why == otherText:
 		if differOnlyInNumbers(all) && !slices.ContainsFunc(all, isTypeName) {
-			f.noteReading(all[0], "a name, its numbers as no conditions")
+			c.noteReading(all[0], "a name, its numbers as no conditions")
 		}
-	case f.role == input && f.mayBeDecimal(padded):
+	case c.Role == Input && c.mayBeDecimal(padded):
 		row := max(padded, 0)
-		f.noteReading(f.texts[row], "%v, not as a decimal", f.values[row])
+		c.noteReading(c.Texts[row], "%v, not as a decimal", c.Values[row])
 	}
 }
 
 // mayBeDecimal reports whether whole numbers of an input may be decimals without a point. padded is the row of the
 // first number with a leading zero, or −1.
-func (f *field) mayBeDecimal(padded int) bool {
-	if padded >= 0 && !f.isWhole() {
+func (c *Column) mayBeDecimal(padded int) bool {
+	if padded >= 0 && !c.isWhole() {
 		return true
 	}
 
-	return vocabulary.Decimals.MatchString(f.head) && slices.Min(f.stated()) >= 2 // Mach 5 may be 0.5
+	return vocabulary.Decimals.MatchString(c.Head) && slices.Min(c.stated()) >= 2 // Mach 5 may be 0.5
 }
 
 // hasDecimalMark reports whether the mark of a number can only be of decimals.
@@ -153,41 +153,41 @@ func differOnlyInNumbers(texts []string) bool {
 
 // isWhole reports whether numbers with leading zeros are whole: they have a unit, or a word of numbers that are whole,
 // or they count from 0 or 1.
-func (f *field) isWhole() bool {
-	if vocabulary.StandardNames[f.head] != "" || f.unit != "" {
+func (c *Column) isWhole() bool {
+	if vocabulary.StandardNames[c.Head] != "" || c.Unit != "" {
 		return true
 	}
 
-	first, _, isConsecutive := f.consecutive()
+	first, _, isConsecutive := c.consecutive()
 	counts := isConsecutive && first < 2
 
-	return counts || vocabulary.InThousands.MatchString(f.head) || condition.Angle.MatchString(f.head)
+	return counts || vocabulary.InThousands.MatchString(c.Head) || condition.Angle.MatchString(c.Head)
 }
 
 // notePieceReading keeps how number k of a name is read if it may be two numbers, or one with the piece before it.
-func (s *sheet) notePieceReading(row, k int) {
-	p := s.pieces[row][k]
+func (s *Sheet) notePieceReading(row, k int) {
+	p := s.Pieces[row][k]
 	column := s.byHead(p.Key)
-	if column == nil || p.Kind != filename.Number || column.values == nil || column.role == runs {
+	if column == nil || p.Kind != filename.Number || column.Values == nil || column.Role == Run {
 		return
 	}
 
-	text := s.files[row][p.TextBegin:p.TextEnd]
+	text := s.Files[row][p.TextBegin:p.TextEnd]
 	hasSeparator := strings.ContainsAny(strings.TrimSuffix(text, " 000"), "_ ")
 	isListed := p.Begin == p.TextBegin && strings.Contains(text, ",")
 	if hasSeparator || isListed {
-		column.noteReading(text, "%v, not as two numbers", column.values[row])
+		column.noteReading(text, "%v, not as two numbers", column.Values[row])
 		return
 	}
 
-	m := twoNumbers.FindStringSubmatch(s.files[row][:p.TextEnd])
-	if m != nil && s.mayContinue(s.pieces[row], k, column) {
+	m := twoNumbers.FindStringSubmatch(s.Files[row][:p.TextEnd])
+	if m != nil && s.mayContinue(s.Pieces[row], k, column) {
 		column.noteReading(m[1]+m[2], "two numbers, not as one")
 	}
 }
 
 // mayContinue reports whether number k of a name may be one number with the number or the word before it.
-func (s *sheet) mayContinue(pieces []filename.Piece, k int, column *field) bool {
+func (s *Sheet) mayContinue(pieces []filename.Piece, k int, column *Column) bool {
 	p := pieces[k]
 	previous := pieces[max(k-1, 0)]
 	hasWord := p.Begin != p.TextBegin
@@ -198,7 +198,7 @@ func (s *sheet) mayContinue(pieces []filename.Piece, k int, column *field) bool 
 	}
 
 	if previous.Kind == filename.Number {
-		return column.role == remark || s.byHeadOrNew(previous.Key).role != runs
+		return column.Role == Remark || s.ByHeadOrNew(previous.Key).Role != Run
 	}
 
 	return previous.Kind == filename.Word

@@ -1,4 +1,4 @@
-package scaffold
+package role
 
 import (
 	"strconv"
@@ -33,17 +33,17 @@ func TestWordRules(t *testing.T) {
 		{"rpm", "1 2 1 2 1 2 1 2", ""},
 	} {
 		texts := strings.Fields(c.texts)
-		s := &sheet{rows: len(texts), fileOf: make([]int, len(texts)), clock: "clock"}
-		angles := s.byHeadOrNew("alpha")
+		s := &Sheet{Rows: len(texts), FileOf: make([]int, len(texts)), Clock: "clock"}
+		angles := s.ByHeadOrNew("alpha")
 		for i := range texts {
-			angles.values[i] = float64(5 * (i / 2))
+			angles.Values[i] = float64(5 * (i / 2))
 		}
 
-		f := s.byHeadOrNew(c.head)
+		f := s.ByHeadOrNew(c.head)
 		for i, text := range texts {
-			f.texts[i] = strings.Trim(text, "-")
+			f.Texts[i] = strings.Trim(text, "-")
 			if value, err := strconv.ParseFloat(text, 64); err == nil {
-				f.values[i] = value
+				f.Values[i] = value
 			}
 		}
 
@@ -51,14 +51,14 @@ func TestWordRules(t *testing.T) {
 		hasSomeNumbers := stated > 0 && stated < len(texts)
 		hasOnlyTexts := stated == 0 && c.rule != "empty"
 		if hasSomeNumbers || hasOnlyTexts {
-			f.values = nil
+			f.Values = nil
 		}
 
 		name := ""
 		if r := firstFit(wordRules, s.candidate(f)); r != nil {
 			name = r.name
 			r.apply(f, s.candidate(f))
-			require.Equal(t, r.role, f.role, c.head)
+			require.Equal(t, r.role, f.Role, c.head)
 		}
 
 		require.Equal(t, c.rule, name, "%s: %s", c.head, c.texts)
@@ -72,7 +72,7 @@ func TestRulesAreNamed(t *testing.T) {
 		for _, r := range rules {
 			require.NotEmpty(t, r.name)
 			require.False(t, seen[r.name], r.name)
-			require.NotEqual(t, open, r.role, r.name)
+			require.NotEqual(t, Open, r.role, r.name)
 			seen[r.name] = true
 		}
 	}

@@ -1,16 +1,18 @@
-package scaffold
+package role
 
 import (
 	"slices"
 
 	"doubletake/ingest/condition"
+	"doubletake/ingest/units"
 	"doubletake/ingest/vocabulary"
+	"doubletake/internal/lists"
 )
 
 // Every column of a sheet gets a role in these steps:
 //
 //  1. decideAlone looks at one column at a time: its words decide (wordRules), then its values (valueRules).
-//  2. decideLog makes inputs of the columns of a log or of names whose values repeat; decideResults tells the settings
+//  2. DecideLog makes inputs of the columns of a log or of names whose values repeat; DecideResults tells the settings
 //     of a table of results from its outcomes (resultRules).
 //  3. If no input, or no outcome, is found, retryWithNarrow repeats the steps and accepts values close together.
 
@@ -24,12 +26,12 @@ const (
 
 // decideAlone gives a column without a role a role by its words, or by its values. It reports whether the column has a
 // role now.
-func (s *sheet) decideAlone(column *field) bool {
-	return column.role != open || s.decideByWords(column) || s.decideByValues(column)
+func (s *Sheet) decideAlone(column *Column) bool {
+	return column.Role != Open || s.decideByWords(column) || s.decideByValues(column)
 }
 
 // decideByWords gives a column a role by its words, or by the form of its texts, and reports whether a rule fits.
-func (s *sheet) decideByWords(column *field) bool {
+func (s *Sheet) decideByWords(column *Column) bool {
 	s.replaceTimesByDays(column)
 
 	return s.decideBy(wordRules, column)
@@ -37,16 +39,16 @@ func (s *sheet) decideByWords(column *field) bool {
 
 // decideByValues finds the set points of a column of numbers, and gives the column a role if it was not set. It reports
 // whether a rule fits.
-func (s *sheet) decideByValues(column *field) bool {
-	if points, ok := condition.Discover(column.values); ok {
-		column.points = &points
+func (s *Sheet) decideByValues(column *Column) bool {
+	if points, ok := condition.Discover(column.Values); ok {
+		column.Points = &points
 	}
 
 	return s.decideBy(valueRules, column)
 }
 
 // decideBy gives a column the role of the first rule that fits, and reports whether one does.
-func (s *sheet) decideBy(rules []rule, column *field) bool {
+func (s *Sheet) decideBy(rules []rule, column *Column) bool {
 	c := s.candidate(column)
 	fit := firstFit(rules, c)
 	if fit == nil {
@@ -60,61 +62,61 @@ func (s *sheet) decideBy(rules []rule, column *field) bool {
 
 // replaceTimesByDays replaces the texts of a column of a table of results by their days if they are times. Numbers can
 // be times only if the header says so.
-func (s *sheet) replaceTimesByDays(column *field) {
-	mayBeTimes := column.values == nil || column.hasWord(vocabulary.Days, vocabulary.Clocks)
-	if s.fileOf == nil || !mayBeTimes {
+func (s *Sheet) replaceTimesByDays(column *Column) {
+	mayBeTimes := column.Values == nil || column.HasWord(vocabulary.Days, vocabulary.Clocks)
+	if !s.isOfResults() || !mayBeTimes {
 		return
 	}
 
-	days := condition.Days(column.texts)
+	days := condition.Days(column.Texts)
 	if days == nil {
 		return
 	}
 
-	texts := make([]string, len(column.texts))
-	for i, text := range column.texts {
+	texts := make([]string, len(column.Texts))
+	for i, text := range column.Texts {
 		texts[i] = days[text]
 	}
 
-	column.texts = texts
-	column.values = nil
+	column.Texts = texts
+	column.Values = nil
 }
 
-// decideLog gives roles to the columns of a log, of names or of a table of pairs. Inputs are the columns whose words
+// DecideLog gives roles to the columns of a log, of names or of a table of pairs. Inputs are the columns whose words
 // are known or whose values repeat; if there are none, all columns that have no other role are inputs.
-func (s *sheet) decideLog() {
-	differing := s.chooseInputs()
-	if len(s.withRole(input)) == 0 {
+func (s *Sheet) DecideLog() {
+	differing := s.ChooseInputs()
+	if len(s.WithRole(Input)) == 0 {
 		for _, column := range differing {
-			column.setRole(input, "another value in each row")
+			column.SetRole(Input, "another value in each row")
 		}
 	}
 
-	for _, column := range s.withRole(input) {
-		if s.pieces == nil && slices.ContainsFunc(s.withRole(input), column.measures) {
-			column.setMeasured(leftOut, measuredInput)
+	for _, column := range s.WithRole(Input) {
+		if !s.isOfNames() && slices.ContainsFunc(s.WithRole(Input), column.measures) {
+			column.setMeasured(LeftOut, measuredInput)
 		}
 	}
 
-	s.retryWithNarrow(s.decideLog)
+	s.retryWithNarrow(s.DecideLog)
 }
 
-// chooseInputs decides on every column without a role. It returns the remarks that have another value in each row: they
+// ChooseInputs decides on every column without a role. It returns the remarks that have another value in each row: they
 // are inputs if there are no others.
-func (s *sheet) chooseInputs() (differing []*field) {
-	for _, column := range s.fields {
+func (s *Sheet) ChooseInputs() (differing []*Column) {
+	for _, column := range s.Columns {
 		if s.decideAlone(column) {
 			continue
 		}
 
-		isLog := s.pieces == nil && s.fileOf == nil
-		if !isLog || column.hasWord(vocabulary.Inputs) || column.repeatsValues() {
-			column.role = input
+		isLog := !s.isOfNames() && !s.isOfResults()
+		if !isLog || column.HasWord(vocabulary.Inputs) || column.RepeatsValues() {
+			column.Role = Input
 			continue
 		}
 
 		differing = append(differing, column)
-		column.setRole(remark, "another value in each row: add it to inputs where it was set")
+		column.SetRole(Remark, "another value in each row: add it to inputs where it was set")
 	}
 
 	return differing
@@ -122,54 +124,54 @@ func (s *sheet) chooseInputs() (differing []*field) {
 
 // retryWithNarrow decides once more if no column is an input, or no column of a table of results is an outcome. Then
 // columns of values close together may be inputs and outcomes too.
-func (s *sheet) retryWithNarrow(decide func()) {
-	hasOutcomes := s.fileOf == nil || len(s.withRole(outcome)) > 0
-	hasInputs := len(s.withRole(input)) > 0
+func (s *Sheet) retryWithNarrow(decide func()) {
+	hasOutcomes := !s.isOfResults() || len(s.WithRole(Outcome)) > 0
+	hasInputs := len(s.WithRole(Input)) > 0
 	if s.allowNarrow || hasOutcomes && hasInputs {
 		return
 	}
 
 	s.allowNarrow = true
-	for _, column := range s.withRole(input, remark, outcome) {
-		column.setRole(open, "")
+	for _, column := range s.WithRole(Input, Remark, Outcome) {
+		column.SetRole(Open, "")
 	}
 
 	decide()
 }
 
-// decideResults gives roles to the columns of a table of results, which has one row for each run.
-func (s *sheet) decideResults() {
+// DecideResults gives roles to the columns of a table of results, which has one row for each run.
+func (s *Sheet) DecideResults() {
 	things, candidates := s.sortResults()
-	slices.SortStableFunc(candidates, func(a, b *field) int { return a.rank() - b.rank() })
+	slices.SortStableFunc(candidates, func(a, b *Column) int { return a.rank() - b.rank() })
 
 	settings, loose := s.chooseSettings(candidates, things)
-	groups := s.groupRows(settings...)
-	hasOutcomes := len(s.withRole(outcome)) > 0
+	groups := s.GroupRows(settings...)
+	hasOutcomes := len(s.WithRole(Outcome)) > 0
 	for _, column := range loose {
 		if !hasOutcomes || column.shareWithin(groups) < changedShare {
-			column.setMeasured(outcome, changedInput)
+			column.setMeasured(Outcome, changedInput)
 		}
 	}
 
 	s.dropIdle(groups)
-	s.retryWithNarrow(s.decideResults)
+	s.retryWithNarrow(s.DecideResults)
 }
 
 // sortResults decides on the columns of a table of results that are neither things nor settings. It returns the columns
 // of things that were measured, and the candidates for settings.
-func (s *sheet) sortResults() (things, candidates []*field) {
-	for _, column := range s.fields {
+func (s *Sheet) sortResults() (things, candidates []*Column) {
+	for _, column := range s.Columns {
 		isDecided := s.decideAlone(column)
 		switch {
-		case column.role == thing && !column.fromName && column.isObject():
+		case column.Role == Thing && !column.FromName && column.IsObject():
 			things = append(things, column)
-		case column.role == thing:
+		case column.Role == Thing:
 			candidates = append(candidates, column)
 		case isDecided:
 		case column.isMeasurement():
-			column.setMeasured(outcome, "")
-		case slices.Contains(condition.Reserved, column.name):
-			column.setRole(leftOut, reservedName)
+			column.setMeasured(Outcome, "")
+		case slices.Contains(condition.Reserved, column.Name):
+			column.SetRole(LeftOut, ReservedName)
 		default:
 			candidates = append(candidates, column)
 		}
@@ -179,27 +181,27 @@ func (s *sheet) sortResults() (things, candidates []*field) {
 }
 
 // isMeasurement reports whether a column is in the table itself, and neither its words nor its values are of a setting.
-func (f *field) isMeasurement() bool {
-	isSetting := f.fromName || f.hasWord(vocabulary.Inputs)
-	return !isSetting && (!f.repeatsValues() || f.hasWord(vocabulary.Outcomes))
+func (c *Column) isMeasurement() bool {
+	isSetting := c.FromName || c.HasWord(vocabulary.Inputs)
+	return !isSetting && (!c.RepeatsValues() || c.HasWord(vocabulary.Outcomes))
 }
 
 // rank returns the place of a column among the candidates for settings: the most certain have the lowest rank.
-func (f *field) rank() int {
-	first, _, isConsecutive := f.consecutive()
+func (c *Column) rank() int {
+	first, _, isConsecutive := c.consecutive()
 	numbersFromOne := isConsecutive && first == 1
 	switch {
-	case f.hasWord(vocabulary.Nominal):
+	case c.HasWord(vocabulary.Nominal):
 		return 0
-	case f.hasWord(vocabulary.Inputs) && f.values != nil:
+	case c.HasWord(vocabulary.Inputs) && c.Values != nil:
 		return 1
-	case f.fromName:
+	case c.FromName:
 		return 2
-	case f.values != nil && f.points == nil && !numbersFromOne:
+	case c.Values != nil && c.Points == nil && !numbersFromOne:
 		return 3
-	case f.points != nil:
+	case c.Points != nil:
 		return 4
-	case f.values == nil:
+	case c.Values == nil:
 		return 5
 	}
 
@@ -208,8 +210,8 @@ func (f *field) rank() int {
 
 // chooseSettings decides on the candidates one after the other. It returns the settings, and the columns that are
 // called as settings but may be outcomes.
-func (s *sheet) chooseSettings(candidates, things []*field) (settings, loose []*field) {
-	var textCandidates []*field
+func (s *Sheet) chooseSettings(candidates, things []*Column) (settings, loose []*Column) {
+	var textCandidates []*Column
 	for _, column := range candidates {
 		if isText(column) {
 			textCandidates = append(textCandidates, column)
@@ -217,7 +219,7 @@ func (s *sheet) chooseSettings(candidates, things []*field) (settings, loose []*
 	}
 
 	// Measured values may differ between things, texts and days as well as between settings.
-	besideSettings := slices.Concat(things, textCandidates, s.withRole(day))
+	besideSettings := slices.Concat(things, textCandidates, s.WithRole(Day))
 	for _, column := range candidates {
 		c := s.candidate(column)
 		c.groups = s.groupsWith(column, settings, things, besideSettings)
@@ -236,9 +238,9 @@ func (s *sheet) chooseSettings(candidates, things []*field) (settings, loose []*
 
 // groupsWith counts the groups of rows of equal settings before and after a candidate becomes a setting. A candidate
 // that may be an outcome is compared with the columns beside the settings too.
-func (s *sheet) groupsWith(candidate *field, settings, things, besideSettings []*field) groupsOfSettings {
+func (s *Sheet) groupsWith(candidate *Column, settings, things, besideSettings []*Column) groupsOfSettings {
 	g := groupsOfSettings{
-		settings: settings, things: things, mayBeOutcome: candidate.points != nil && !candidate.hasWord(vocabulary.Inputs),
+		settings: settings, things: things, mayBeOutcome: candidate.Points != nil && !candidate.HasWord(vocabulary.Inputs),
 	}
 
 	compared := settings
@@ -246,12 +248,12 @@ func (s *sheet) groupsWith(candidate *field, settings, things, besideSettings []
 		compared = slices.Concat(besideSettings, settings)
 	}
 
-	g.before = len(s.groupRows(compared...))
-	g.after = len(s.groupRows(slices.Concat(compared, []*field{candidate})...))
+	g.before = len(s.GroupRows(compared...))
+	g.after = len(s.GroupRows(slices.Concat(compared, []*Column{candidate})...))
 
 	known := slices.Concat(things, settings)
-	g.repeatedRows = countRepeated(s.groupRows(known...))
-	stillRepeated := countRepeated(s.groupRows(append(known, candidate)...))
+	g.repeatedRows = CountRepeated(s.GroupRows(known...))
+	stillRepeated := CountRepeated(s.GroupRows(append(known, candidate)...))
 	g.keepsRepeats = 100*stillRepeated >= keptPercent*g.repeatedRows
 
 	return g
@@ -260,11 +262,11 @@ func (s *sheet) groupsWith(candidate *field, settings, things, besideSettings []
 // dropIdle makes remarks of idle outcomes: their values are close together, and more than idleShare of their variance
 // is within the groups of equal settings. It changes nothing if all outcomes are idle, or if values close together are
 // allowed.
-func (s *sheet) dropIdle(groups [][]int) {
-	var idle []*field
-	outcomes := s.withRole(outcome)
+func (s *Sheet) dropIdle(groups [][]int) {
+	var idle []*Column
+	outcomes := s.WithRole(Outcome)
 	for _, column := range outcomes {
-		isClose := !column.hasWord(vocabulary.Outcomes) && isNarrow(column.stated(), mostNarrow)
+		isClose := !column.HasWord(vocabulary.Outcomes) && isNarrow(column.stated(), mostNarrow)
 		if isClose && column.shareWithin(groups) > idleShare {
 			idle = append(idle, column)
 		}
@@ -275,6 +277,27 @@ func (s *sheet) dropIdle(groups [][]int) {
 	}
 
 	for _, column := range idle {
-		column.setMeasured(remark, "its values are close together, and the inputs do not change it")
+		column.setMeasured(Remark, "its values are close together, and the inputs do not change it")
+	}
+}
+
+// NameTerms gives columns of numbers their names as conditions of the program and converts their values to the units of
+// these names. Columns of set values come first, since only one column can have a name.
+func (s *Sheet) NameTerms() {
+	set, others := lists.Split(s.Columns, func(column *Column) bool { return column.HasWord(vocabulary.Nominal) })
+	for _, column := range append(set, others...) {
+		name := vocabulary.TermOf(column.Head, column.Unit)
+		isTaken := name != column.Head && s.HasName(name)
+		if column.Values == nil || name == "" || isTaken {
+			continue
+		}
+
+		// A unit that contradicts the log's own name of the column leaves the values as they are: check reports it.
+		if conversion, err := units.ToName(name, column.Unit); err == nil {
+			conversion.Convert(column.Values)
+		}
+
+		column.Name = name
+		column.IsCondition = true
 	}
 }

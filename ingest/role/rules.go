@@ -1,4 +1,4 @@
-package scaffold
+package role
 
 import (
 	"fmt"
@@ -33,23 +33,12 @@ const keptPercent = 80
 // shortCross is the number of bytes from which a text is a name rather than a cross.
 const shortCross = 4
 
-// Why a column of a table of results is left out, or a name is not an input.
-const (
-	reservedName = "the program's tables have a column of that name: rename it"
-	noRepeats    = "with it no rows are repeats"
-	ofMerged     = "; of merged cells each needs its value"
-	otherText    = "another text in almost every row"
-
-	measuredInput = "a measured value of another input"
-	changedInput  = "the inputs change it: add it to inputs if it was set"
-)
-
 // rule proposes a role for every column that it fits. A list of rules is read from top to bottom: the first rule that
 // fits decides.
 type rule struct {
 	name    string
 	fits    func(c candidate) bool
-	role    role
+	role    Role
 	why     string                   // the reason, for people; "" keeps the reason that the column has
 	explain func(c candidate) string // returns the reason if it depends on the column; nil: why is the reason
 	then    consequence
@@ -67,8 +56,8 @@ const (
 
 // candidate is a column for which a role is sought, with what the rules need to know of it.
 type candidate struct {
-	*field
-	sheet *sheet
+	*Column
+	sheet *Sheet
 	count int // different values that are stated
 
 	groups groupsOfSettings // zero unless the sheet is a table of results
@@ -77,9 +66,9 @@ type candidate struct {
 // groupsOfSettings describes the groups of rows with equal settings in a table of results, and what a candidate does to
 // these groups if it becomes a setting too.
 type groupsOfSettings struct {
-	settings     []*field // columns that were chosen as settings so far
-	things       []*field // columns of the names of what was measured
-	mayBeOutcome bool     // the candidate scatters about set points, and is not called as a setting
+	settings     []*Column // columns that were chosen as settings so far
+	things       []*Column // columns of the names of what was measured
+	mayBeOutcome bool      // the candidate scatters about set points, and is not called as a setting
 
 	repeatedRows int  // rows that have a repeat: another row with equal settings and things
 	keepsRepeats bool // most of the repeated rows still have a repeat with the candidate
@@ -95,8 +84,8 @@ func (g groupsOfSettings) splits() bool {
 }
 
 // candidate returns a column as a candidate, without the groups of settings.
-func (s *sheet) candidate(column *field) candidate {
-	return candidate{field: column, sheet: s, count: column.countDistinct()}
+func (s *Sheet) candidate(column *Column) candidate {
+	return candidate{Column: column, sheet: s, count: column.CountDistinct()}
 }
 
 // firstFit returns the first rule that fits a candidate, or nil if none does.
@@ -111,112 +100,112 @@ func firstFit(rules []rule, c candidate) *rule {
 }
 
 // apply gives a column the role, and the reason, of a rule that fits its candidate.
-func (r *rule) apply(column *field, c candidate) {
-	column.role = r.role
+func (r *rule) apply(column *Column, c candidate) {
+	column.Role = r.role
 	switch {
 	case r.explain != nil:
-		column.why = r.explain(c)
+		column.Why = r.explain(c)
 	case r.why != "":
-		column.why = r.why
+		column.Why = r.why
 	}
 
 	if r.then == wasRead {
-		column.points = nil
+		column.Points = nil
 	}
 }
 
 // wordRules decide by the words of the header, or the form of the texts, which are certain.
 var wordRules = []rule{
-	{name: "empty", fits: candidate.isEmpty, role: leftOut, why: "it is empty"},
-	{name: "clock", fits: candidate.isClock, role: remark, why: "the time"},
-	{name: "remark", fits: candidate.isRemark, role: remark},
-	{name: "day of one row", fits: candidate.isDayOfOneRow, role: remark, why: "no day has several rows"},
-	{name: "day", fits: candidate.isDay, role: day},
+	{name: "empty", fits: candidate.isEmpty, role: LeftOut, why: "it is empty"},
+	{name: "clock", fits: candidate.isClock, role: Remark, why: "the time"},
+	{name: "remark", fits: candidate.isRemark, role: Remark},
+	{name: "day of one row", fits: candidate.isDayOfOneRow, role: Remark, why: "no day has several rows"},
+	{name: "day", fits: candidate.isDay, role: Day},
 	{
-		name: "mounting", fits: candidate.isMounting, role: day,
+		name: "mounting", fits: candidate.isMounting, role: Day,
 		why: "it counts mountings: write {m} in the pattern if it is a number that was set",
 	},
-	{name: "cross in some rows", fits: candidate.isCross, role: thing},
-	{name: "constant", fits: candidate.isConstant, role: remark, why: "the same everywhere"},
-	{name: "index", fits: candidate.isIndex, role: remark, why: "it numbers the values of another"},
-	{name: "time of day", fits: candidate.isTime, role: remark, why: "a time"},
-	{name: "uncertainty", fits: candidate.isUncertainty, role: leftOut, why: "an uncertainty, by its name"},
-	{name: "serial number of several rows", fits: candidate.isRepeatedSerial, role: thing, why: "serial numbers"},
-	{name: "serial number", fits: candidate.isSerial, role: remark, why: "serial numbers"},
-	{name: "number of a run, by its words", fits: candidate.isRunNumber, role: runs, why: "it numbers the rows"},
-	{name: "number of a run in a name", fits: candidate.isCounter, role: runs, why: "it numbers the rows"},
-	{name: "number of a row", fits: candidate.isRowNumber, role: runs, why: "it numbers the rows"},
-	{name: "number of a thing", fits: candidate.isThingNumber, role: thing, why: "it numbers them"},
+	{name: "cross in some rows", fits: candidate.isCross, role: Thing},
+	{name: "constant", fits: candidate.isConstant, role: Remark, why: "the same everywhere"},
+	{name: "index", fits: candidate.isIndex, role: Remark, why: "it numbers the values of another"},
+	{name: "time of day", fits: candidate.isTime, role: Remark, why: "a time"},
+	{name: "uncertainty", fits: candidate.isUncertainty, role: LeftOut, why: "an uncertainty, by its name"},
+	{name: "serial number of several rows", fits: candidate.isRepeatedSerial, role: Thing, why: "serial numbers"},
+	{name: "serial number", fits: candidate.isSerial, role: Remark, why: "serial numbers"},
+	{name: "number of a run, by its words", fits: candidate.isRunNumber, role: Run, why: "it numbers the rows"},
+	{name: "number of a run in a name", fits: candidate.isCounter, role: Run, why: "it numbers the rows"},
+	{name: "number of a row", fits: candidate.isRowNumber, role: Run, why: "it numbers the rows"},
+	{name: "number of a thing", fits: candidate.isThingNumber, role: Thing, why: "it numbers them"},
 	{
-		name: "thing whose name begins with a number", fits: candidate.isNumberedThing, role: thing,
+		name: "thing whose name begins with a number", fits: candidate.isNumberedThing, role: Thing,
 		why: "its names begin with numbers",
 	},
-	{name: "thing", fits: candidate.isThing, role: thing},
-	{name: "text", fits: candidate.isText, role: remark, why: otherText},
+	{name: "thing", fits: candidate.isThing, role: Thing},
+	{name: "text", fits: candidate.isText, role: Remark, why: otherText},
 }
 
 // valueRules find columns of numbers that were not set: states of the air, values that follow the day, values that few
 // rows state, and values that hardly differ.
 var valueRules = []rule{
 	{
-		name: "state of the air", fits: candidate.isStateOfAir, role: remark, then: wasRead,
+		name: "state of the air", fits: candidate.isStateOfAir, role: Remark, then: wasRead,
 		why: "by its name a state of the air or the supply: add it to inputs or outcomes if not",
 	},
-	{name: "stated by few rows", fits: candidate.isMissing, role: leftOut, explain: candidate.explainMissing},
-	{name: "one set point", fits: candidate.isOnePoint, role: remark, why: "one set point"},
+	{name: "stated by few rows", fits: candidate.isMissing, role: LeftOut, explain: candidate.explainMissing},
+	{name: "one set point", fits: candidate.isOnePoint, role: Remark, why: "one set point"},
 	{
-		name: "values close together", fits: candidate.isClose, role: remark, then: wasRead,
+		name: "values close together", fits: candidate.isClose, role: Remark, then: wasRead,
 		why: fmt.Sprintf("all values lie within %.2g %% of their mean", 100*mostNarrow),
 	},
-	{name: "value of a day", fits: candidate.followsDay, role: remark, explain: candidate.explainDay},
+	{name: "value of a day", fits: candidate.followsDay, role: Remark, explain: candidate.explainDay},
 }
 
 // resultRules tell settings from outcomes in a table of results. A setting splits the rows into smaller groups, and
 // most rows still have a repeat in their group. A measured value differs in every row, so that no row has a repeat.
 var resultRules = []rule{
-	{name: "measured value of a setting", fits: candidate.isMeasuredSetting, role: leftOut, why: measuredInput},
-	{name: "outcome that the settings change", fits: candidate.isChanged, role: outcome, why: changedInput, then: wasRead},
+	{name: "measured value of a setting", fits: candidate.isMeasuredSetting, role: LeftOut, why: measuredInput},
+	{name: "outcome that the settings change", fits: candidate.isChanged, role: Outcome, why: changedInput, then: wasRead},
 	{
-		name: "determined by the settings", fits: candidate.isDetermined, role: remark,
+		name: "determined by the settings", fits: candidate.isDetermined, role: Remark,
 		why: "the inputs determine it: if it was set, name it under inputs instead of them",
 	},
-	{name: "thing with repeats", fits: candidate.isRepeatedThing, role: thing, then: isChosen},
+	{name: "thing with repeats", fits: candidate.isRepeatedThing, role: Thing, then: isChosen},
 	{
-		name: "occasion of repeats", fits: candidate.isOccasion, role: day,
+		name: "occasion of repeats", fits: candidate.isOccasion, role: Day,
 		why: "with it no rows are repeats: they are pairs of different ones",
 	},
-	{name: "thing without repeats", fits: candidate.isLoneThing, role: thing},
-	{name: "setting that keeps repeats", fits: candidate.isRepeatedSetting, role: input, then: isChosen},
-	{name: "setting by its words", fits: candidate.isNamedSetting, role: input, then: isChosen},
+	{name: "thing without repeats", fits: candidate.isLoneThing, role: Thing},
+	{name: "setting that keeps repeats", fits: candidate.isRepeatedSetting, role: Input, then: isChosen},
+	{name: "setting by its words", fits: candidate.isNamedSetting, role: Input, then: isChosen},
 	{
-		name: "words of a setting without set points", fits: candidate.isCalledSetting, role: remark, then: isLoose,
+		name: "words of a setting without set points", fits: candidate.isCalledSetting, role: Remark, then: isLoose,
 		why: "no set points: add it to inputs if the outcomes depend on it",
 	},
-	{name: "name without repeats", fits: candidate.isFromName, role: remark, why: noRepeats, then: wasRead},
-	{name: "factor of a design", fits: candidate.isFactor, role: input, then: isChosen},
+	{name: "name without repeats", fits: candidate.isFromName, role: Remark, why: noRepeats, then: wasRead},
+	{name: "factor of a design", fits: candidate.isFactor, role: Input, then: isChosen},
 	{
-		name: "values that repeat beside outcomes", fits: candidate.isBesideOutcomes, role: remark, then: wasRead,
+		name: "values that repeat beside outcomes", fits: candidate.isBesideOutcomes, role: Remark, then: wasRead,
 		why: "its values repeat, and with it few rows are repeats",
 	},
-	{name: "measured", fits: candidate.isMeasured, role: outcome, then: wasRead},
+	{name: "measured", fits: candidate.isMeasured, role: Outcome, then: wasRead},
 }
 
 // isRepeated reports whether each value has two rows on average.
-func (c candidate) isRepeated() bool { return 2*c.count <= c.sheet.rows }
+func (c candidate) isRepeated() bool { return 2*c.count <= c.sheet.Rows }
 
 // isEmpty reports whether no row states anything.
 func (c candidate) isEmpty() bool { return c.count == 0 }
 
 // isClock reports whether the column is the clock of the table, with another time in most rows.
-func (c candidate) isClock() bool { return c.name == c.sheet.clock && !c.isRepeated() }
+func (c candidate) isClock() bool { return c.Name == c.sheet.Clock && !c.isRepeated() }
 
 // isRemark reports whether the header is a word of remarks.
-func (c candidate) isRemark() bool { return c.hasWord(vocabulary.Remarks) }
+func (c candidate) isRemark() bool { return c.HasWord(vocabulary.Remarks) }
 
 // isDay reports whether the header names a day, or all texts are weekdays, or all are dates.
 func (c candidate) isDay() bool {
-	areDates := c.values == nil && c.allMatch(vocabulary.Date)
-	return areDates || c.hasWord(vocabulary.Days) || c.allMatch(vocabulary.Weekday)
+	areDates := c.Values == nil && c.allMatch(vocabulary.Date)
+	return areDates || c.HasWord(vocabulary.Days) || c.allMatch(vocabulary.Weekday)
 }
 
 // mostMountings is the greatest number of mountings of a campaign.
@@ -224,16 +213,16 @@ const mostMountings = 9
 
 // isMounting reports whether the column counts mountings in names, each of several rows.
 func (c candidate) isMounting() bool {
-	return c.sheet.pieces != nil && c.countsMountings() && c.isRepeated()
+	return c.sheet.isOfNames() && c.countsMountings() && c.isRepeated()
 }
 
 // countsMountings reports whether the column has the letter m and counts from 1: m1, m2. A Mach number does not count.
-func (f *field) countsMountings() bool {
-	if !strings.EqualFold(f.head, "m") || f.values == nil {
+func (c *Column) countsMountings() bool {
+	if !strings.EqualFold(c.Head, "m") || c.Values == nil {
 		return false
 	}
 
-	first, n, isConsecutive := f.consecutive()
+	first, n, isConsecutive := c.consecutive()
 
 	return isConsecutive && first == 1 && n <= mostMountings
 }
@@ -243,32 +232,32 @@ func (c candidate) isDayOfOneRow() bool { return c.isDay() && (!c.isRepeated() |
 
 // allMatch reports whether the pattern matches all texts that are not empty.
 func (c candidate) allMatch(p vocabulary.Pattern) bool {
-	return !slices.ContainsFunc(c.texts, func(text string) bool { return text != "" && !p.MatchString(text) })
+	return !slices.ContainsFunc(c.Texts, func(text string) bool { return text != "" && !p.MatchString(text) })
 }
 
 // isCross reports whether some rows have one short text, such as x, and the other rows have none.
 func (c candidate) isCross() bool {
-	isOneText := c.count == 1 && c.values == nil
-	return isOneText && slices.Contains(c.texts, "") && len(c.distinctCells()[0]) < shortCross
+	isOneText := c.count == 1 && c.Values == nil
+	return isOneText && slices.Contains(c.Texts, "") && len(c.DistinctCells()[0]) < shortCross
 }
 
 // isConstant reports whether all of several rows state the same.
-func (c candidate) isConstant() bool { return c.count < 2 && c.sheet.rows > 1 }
+func (c candidate) isConstant() bool { return c.count < 2 && c.sheet.Rows > 1 }
 
 // isIndex reports whether the column counts the values of another column.
-func (c candidate) isIndex() bool { return c.sheet.isIndex(c.field) }
+func (c candidate) isIndex() bool { return c.sheet.isIndex(c.Column) }
 
 // isTime reports whether the header is a word of times.
-func (c candidate) isTime() bool { return c.hasWord(vocabulary.Clocks) }
+func (c candidate) isTime() bool { return c.HasWord(vocabulary.Clocks) }
 
 // isUncertainty reports whether the header is of an uncertainty, alone or of another column.
 func (c candidate) isUncertainty() bool {
-	return c.hasWord(vocabulary.Uncertainties) || c.sheet.isSpreadOfOther(c.field)
+	return c.HasWord(vocabulary.Uncertainties) || c.sheet.isSpreadOfOther(c.Column)
 }
 
 // isSerial reports whether the header is of serial numbers and the values are counts other than the number of the row.
 func (c candidate) isSerial() bool {
-	return vocabulary.SerialNumber.MatchString(c.head) && !c.sheet.numbersRows(c.field) && c.areCounts()
+	return vocabulary.SerialNumber.MatchString(c.Head) && !c.sheet.numbersRows(c.Column) && c.areCounts()
 }
 
 // isRepeatedSerial reports whether the column has serial numbers, each in two rows on average.
@@ -277,53 +266,53 @@ func (c candidate) isRepeatedSerial() bool { return c.isRepeated() && c.isSerial
 // isRunNumber reports whether all words of the header are of numbers of runs. Two kinds of columns are excluded: names
 // of parts that were measured several times, and numbers in file names that count nothing, such as 2.5.
 func (c candidate) isRunNumber() bool {
-	if !c.isNumbered() {
+	if !c.IsNumbered() {
 		return false
 	}
 
-	isPart := c.values == nil && c.hasWord(vocabulary.Parts) && c.isRepeated()
-	countsNothing := c.sheet.pieces != nil && !c.areCounts()
+	isPart := c.Values == nil && c.HasWord(vocabulary.Parts) && c.isRepeated()
+	countsNothing := c.sheet.isOfNames() && !c.areCounts()
 
 	return !isPart && !countsNothing
 }
 
 // isCounter reports whether the column is a number in names that counts the files.
-func (c candidate) isCounter() bool { return c.sheet.pieces != nil && c.sheet.isCounter(c.field) }
+func (c candidate) isCounter() bool { return c.sheet.isOfNames() && c.sheet.isCounter(c.Column) }
 
 // isRowNumber reports whether a column of a table numbers its rows and is not called as a setting.
 func (c candidate) isRowNumber() bool {
-	return c.sheet.pieces == nil && c.sheet.numbersRows(c.field) && !c.hasWord(vocabulary.Inputs)
+	return !c.sheet.isOfNames() && c.sheet.numbersRows(c.Column) && !c.HasWord(vocabulary.Inputs)
 }
 
 // isThingNumber reports whether the numbers are names of things, each in two rows on average.
 func (c candidate) isThingNumber() bool { return c.isRepeated() && c.numbersThings() }
 
-// IsThing reports whether the texts of a column are names of things: most names have several rows, or each row of a
+// isThing reports whether the texts of a column are names of things: most names have several rows, or each row of a
 // table has its own name and the table has no numbers.
 func (c candidate) isThing() bool {
-	isFewInNames := c.sheet.pieces != nil && c.count <= manyNames
+	isFewInNames := c.sheet.isOfNames() && c.count <= manyNames
 	switch {
-	case c.values != nil:
+	case c.Values != nil:
 		return false
 	case c.isRepeated(), isFewInNames:
 		return true
 	}
 
-	return c.sheet.rows == c.count && !c.fromName && !slices.ContainsFunc(c.sheet.fields, isNumber)
+	return c.sheet.Rows == c.count && !c.FromName && !slices.ContainsFunc(c.sheet.Columns, isNumber)
 }
 
 // isNumberedThing reports whether the texts are names of things that begin with a digit, as 8x6.
 func (c candidate) isNumberedThing() bool {
-	first := c.texts[0]
+	first := c.Texts[0]
 	return first != "" && unicode.IsDigit(rune(first[0])) && c.isThing()
 }
 
 // isText reports whether the texts are not numbers.
-func (c candidate) isText() bool { return c.values == nil }
+func (c candidate) isText() bool { return c.Values == nil }
 
 // isStateOfAir reports whether a column is called as a state of the air, and was not set to a few values far apart.
 func (c candidate) isStateOfAir() bool {
-	if !c.isAir() {
+	if !c.IsAir() {
 		return false
 	}
 
@@ -335,13 +324,13 @@ func (c candidate) isStateOfAir() bool {
 
 // isMissing reports whether too many rows do not state the column.
 func (c candidate) isMissing() bool {
-	rows := c.sheet.rows
+	rows := c.sheet.Rows
 	return float64(rows-len(c.stated())) > mostMissing*float64(rows)
 }
 
 // explainMissing returns how many rows state the column.
 func (c candidate) explainMissing() string {
-	return fmt.Sprintf("only %d of %d rows state it%s", len(c.stated()), c.sheet.rows, ofMerged)
+	return fmt.Sprintf("only %d of %d rows state it%s", len(c.stated()), c.sheet.Rows, OfMerged)
 }
 
 // isOnePoint reports whether the column has one value, or scatters about one set point.
@@ -349,29 +338,29 @@ func (c candidate) isOnePoint() bool { return c.count < 2 }
 
 // isClose reports whether several values are close together, and no word says that they were set or measured.
 func (c candidate) isClose() bool {
-	if c.fromName || c.sheet.pieces != nil || c.sheet.allowNarrow {
+	if c.FromName || c.sheet.isOfNames() || c.sheet.allowNarrow {
 		return false
 	}
 
-	if c.count < fewNarrow || !isNarrow(c.stated(), mostNarrow) || c.hasWord(vocabulary.Outcomes) {
+	if c.count < fewNarrow || !isNarrow(c.stated(), mostNarrow) || c.HasWord(vocabulary.Outcomes) {
 		return false
 	}
 
-	return c.sheet.fileOf == nil || c.hasWord(vocabulary.Inputs) || c.repeatsValues()
+	return !c.sheet.isOfResults() || c.HasWord(vocabulary.Inputs) || c.RepeatsValues()
 }
 
 // followsDay reports whether all rows of a day have the same value.
 func (c candidate) followsDay() bool {
-	days := c.sheet.withRole(day)
-	if len(days) == 0 || c.hasWord(vocabulary.Inputs) {
+	days := c.sheet.WithRole(Day)
+	if len(days) == 0 || c.HasWord(vocabulary.Inputs) {
 		return false
 	}
 
-	return len(c.sheet.groupRows(days[0])) == len(c.sheet.groupRows(days[0], c.field))
+	return len(c.sheet.GroupRows(days[0])) == len(c.sheet.GroupRows(days[0], c.Column))
 }
 
 // explainDay returns the header of the column of days.
-func (c candidate) explainDay() string { return "it follows " + c.sheet.withRole(day)[0].head }
+func (c candidate) explainDay() string { return "it follows " + c.sheet.WithRole(Day)[0].Head }
 
 // isMeasuredSetting reports whether the column has the measured values of a setting.
 func (c candidate) isMeasuredSetting() bool {
@@ -379,22 +368,22 @@ func (c candidate) isMeasuredSetting() bool {
 }
 
 // isChanged reports whether the settings change the candidate: values that scatter follow the groups of equal settings.
-func (c candidate) isChanged() bool { return c.groups.mayBeOutcome && !c.groups.splits() && !c.isAir() }
+func (c candidate) isChanged() bool { return c.groups.mayBeOutcome && !c.groups.splits() && !c.IsAir() }
 
 // isDetermined reports whether all rows of equal settings have the same value. Names of things may follow the settings.
 func (c candidate) isDetermined() bool {
-	return c.groups.after == c.groups.before && (c.fromName || c.role != thing)
+	return c.groups.after == c.groups.before && (c.FromName || c.Role != Thing)
 }
 
 // isRepeatedThing reports whether the column names things and leaves most repeated rows repeated.
-func (c candidate) isRepeatedThing() bool { return c.role == thing && c.groups.keepsRepeats }
+func (c candidate) isRepeatedThing() bool { return c.Role == Thing && c.groups.keepsRepeats }
 
 // isLoneThing reports whether the column of a table, rather than the names of files, names things.
-func (c candidate) isLoneThing() bool { return c.role == thing && !c.fromName }
+func (c candidate) isLoneThing() bool { return c.Role == Thing && !c.FromName }
 
 // isOccasion reports whether names of things are occasions: there are no days, and rows are repeated without them.
 func (c candidate) isOccasion() bool {
-	return c.isLoneThing() && len(c.sheet.withRole(day)) == 0 && c.groups.repeatedRows > 0
+	return c.isLoneThing() && len(c.sheet.WithRole(Day)) == 0 && c.groups.repeatedRows > 0
 }
 
 // isRepeatedSetting reports whether the column splits the groups of settings and leaves most repeated rows repeated.
@@ -402,27 +391,27 @@ func (c candidate) isRepeatedSetting() bool { return c.groups.keepsRepeats && c.
 
 // isNamedSetting reports whether the column is called as a setting and its values repeat or scatter about set points.
 func (c candidate) isNamedSetting() bool {
-	return c.hasWord(vocabulary.Inputs) && (c.repeatsValues() || c.points != nil)
+	return c.HasWord(vocabulary.Inputs) && (c.RepeatsValues() || c.Points != nil)
 }
 
 // isCalledSetting reports whether the header is a word of settings.
-func (c candidate) isCalledSetting() bool { return c.hasWord(vocabulary.Inputs) }
+func (c candidate) isCalledSetting() bool { return c.HasWord(vocabulary.Inputs) }
 
 // isFromName reports whether the names of the files state the column.
-func (c candidate) isFromName() bool { return c.fromName }
+func (c candidate) isFromName() bool { return c.FromName }
 
 // isFactor reports whether a column with a unit was combined with all settings, as in a design of experiments.
 func (c candidate) isFactor() bool {
-	hasUnit := c.unit+vocabulary.UnitEnd(c.name) != ""
-	if !hasUnit || !c.repeatsValues() {
+	hasUnit := c.Unit+vocabulary.UnitEnd(c.Name) != ""
+	if !hasUnit || !c.RepeatsValues() {
 		return false
 	}
 
-	return c.sheet.crosses(c.field, slices.Concat(c.groups.things, c.groups.settings))
+	return c.sheet.crosses(c.Column, slices.Concat(c.groups.things, c.groups.settings))
 }
 
 // isBesideOutcomes reports whether the sheet has an outcome.
-func (c candidate) isBesideOutcomes() bool { return len(c.sheet.withRole(outcome)) > 0 }
+func (c candidate) isBesideOutcomes() bool { return len(c.sheet.WithRole(Outcome)) > 0 }
 
 // isMeasured returns true. Its rule comes last and fits every column that no earlier rule fits.
 func (c candidate) isMeasured() bool { return true }

@@ -1,0 +1,163 @@
+package role
+
+import (
+	"slices"
+	"strconv"
+
+	"doubletake/ingest/setting"
+	"doubletake/ingest/vocabulary"
+	"doubletake/internal/lists"
+)
+
+// ResultsTable returns the table of a sheet whose rows are repeats. run is the column that names the run; "" if there
+// is none.
+func (s *Sheet) ResultsTable(run string) *setting.Table {
+	table := &setting.Table{Run: run, Repeats: NamesOf(s.WithRole(Outcome))}
+	var outcomes []string
+	for _, name := range table.Repeats {
+		outcomes = append(outcomes, s.OutcomeName(name))
+	}
+
+	if !slices.Equal(outcomes, table.Repeats) {
+		table.Outcomes = outcomes
+	}
+
+	return table
+}
+
+// IsTable reports whether groups of rows of equal settings are repeats, not samples in time. There must be inputs and
+// outcomes, and several groups of few rows. Settings must have been set: there are things or days, or values without
+// scatter, or values that scatter in short files.
+func (s *Sheet) IsTable(groups [][]int, files int) bool {
+	inputs := s.WithRole(Input)
+	if len(inputs) == 0 || len(s.WithRole(Outcome)) == 0 || len(groups) < fewGroups {
+		return false
+	}
+
+	isExact := len(s.WithRole(Thing, Day)) > 0
+	scatters := false
+	for _, column := range inputs {
+		isExact = isExact || !column.FromName && column.Points == nil
+		scatters = scatters || column.Points != nil
+	}
+
+	sizes := make([]int, len(groups))
+	for i, g := range groups {
+		sizes[i] = len(g)
+	}
+
+	slices.Sort(sizes)
+	areShort := s.Rows/files < mostSamples
+	isSet := isExact || scatters && areShort
+
+	return isSet && sizes[len(sizes)/2] <= mostRepeats
+}
+
+// TakePlaces makes inputs of all columns of places if one is an input, and reports whether there is one. Otherwise taps
+// at one x on the two sides of a wing would be repeats.
+func (s *Sheet) TakePlaces() bool {
+	if s.Clock != "" || !slices.ContainsFunc(s.WithRole(Input), s.isPlace) {
+		return false
+	}
+
+	for _, column := range s.WithRole(Remark) {
+		if s.isPlace(column) && column.CountDistinct() > 1 {
+			column.SetRole(Input, "")
+		}
+	}
+
+	return true
+}
+
+// leastSwept is the number of set points in a file from which the file is a sweep over them.
+const leastSwept = 3
+
+// SweptInputs returns the inputs that each of several short files sweeps, such as the angle of a polar: most rows of a
+// file have a value of their own. The rows of such a file are results, and no samples of one setting.
+func (s *Sheet) SweptInputs() []*Column {
+	files, indices := lists.Index(s.FileOf)
+	if s.Clock != "" || len(indices) < 2 || s.Rows >= mostSamples*len(indices) {
+		return nil
+	}
+
+	var swept []*Column
+	for _, column := range s.WithRole(Input) {
+		if column.FromName || column.Values == nil || !column.HasWord(vocabulary.Inputs) {
+			continue
+		}
+
+		isSwept := true
+		for _, rows := range lists.Alike(files) {
+			points := map[float64]bool{}
+			for _, row := range rows {
+				points[column.pointOrValue(row)] = true
+			}
+
+			isSwept = isSwept && len(points) >= leastSwept && 2*len(points) > len(rows)
+		}
+
+		if isSwept {
+			swept = append(swept, column)
+		}
+	}
+
+	return swept
+}
+
+// isPlace reports whether a column has the same values, row by row, in each of several files: the rows of a file are
+// places, such as taps, and no samples in time. Even steps under an unknown header may be a clock.
+func (s *Sheet) isPlace(column *Column) bool {
+	first, _ := slices.BinarySearch(s.FileOf, 1) // the number of rows of the first file
+	isOfFiles := 0 < first && first < s.Rows
+	if !isOfFiles || column.FromName || column.Values == nil {
+		return false
+	}
+
+	for row, value := range column.Values {
+		if value != column.Values[row%first] || s.FileOf[row] != row/first {
+			return false
+		}
+	}
+
+	return column.HasWord(vocabulary.Place) || !isEven(column.Values[:first])
+}
+
+// HasMeasured reports whether a column is of things, or called as an outcome.
+func (s *Sheet) HasMeasured() bool {
+	return slices.ContainsFunc(s.Columns, func(column *Column) bool {
+		return column.Role == Thing || column.HasWord(vocabulary.Outcomes)
+	})
+}
+
+// RunColumn returns the column that names the run: one that differs within every group of rows, otherwise the file if
+// it differs, or "" if there is none.
+func (s *Sheet) RunColumn(groups [][]int) string {
+	for _, column := range append(s.WithRole(Run), s.WithRole(Remark)...) {
+		isRun := column.Role == Run || column.Values == nil
+		if isRun && !column.FromName && column.differsWithin(groups) {
+			return column.Name
+		}
+	}
+
+	file := &Column{Name: "file"}
+	for _, k := range s.FileOf {
+		file.Texts = append(file.Texts, strconv.Itoa(k))
+	}
+
+	if file.differsWithin(groups) {
+		return file.Name
+	}
+
+	return ""
+}
+
+// differsWithin reports whether all texts of a column differ within every group of rows.
+func (c *Column) differsWithin(groups [][]int) bool {
+	for _, g := range groups {
+		if len(lists.Alike(lists.Pick(c.Texts, g))) < len(g) {
+			return false
+		}
+	}
+
+	return true
+}

@@ -1,0 +1,78 @@
+package role_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"doubletake/ingest/role"
+)
+
+func ExampleReadNames() {
+	names := role.ReadNames([]string{
+		"wingA/aoa-5_u10_run1.txt", "wingA/aoa0_u10_run2.txt", "wingA/aoa5_u10_run3.txt",
+		"wingB/aoa-5_u10_run4.txt", "wingB/aoa0_u10_run5.txt", "wingB/aoa5_u10_run6.txt",
+	})
+	for _, column := range names.Columns {
+		fmt.Println(column.Describe())
+	}
+
+	fmt.Println(names.Pattern())
+	// Output:
+	// alpha_deg: input: -5, 0, 5
+	// u_inf_m_s: remark, the same everywhere: 10
+	// run_number (run): run, it numbers the rows: 1, 2, 3, … (6 values)
+	// thing: thing: wingA, wingB
+	// {thing:text}/aoa{alpha_deg}_u10_run{_}.txt
+}
+
+// The roles are what an engineer reads in the headers and values of a table of results.
+func TestReadTablesOfResults(t *testing.T) {
+	dir := t.TempDir()
+	text := "run,alpha,CL,u_CL\n"
+	for i, level := range []float64{0.11, 0.52, 0.93, 0.12, 0.51, 0.94} {
+		text += fmt.Sprintf("%d,%d,%g,0.01%d\n", i+1, 5*(i%3), level, i)
+	}
+
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "runs.csv"), []byte(text), 0o600))
+
+	sheet := role.ReadTables(dir, []string{"runs.csv"}, "runs.csv")
+	require.NotNil(t, sheet)
+	sheet.DecideResults()
+
+	roles := map[string]role.Role{}
+	for _, column := range sheet.Columns {
+		roles[column.Name] = column.Role
+	}
+
+	want := map[string]role.Role{"run": role.Run, "alpha": role.Input, "CL": role.Outcome, "u_CL": role.LeftOut}
+	assert.Equal(t, want, roles)
+}
+
+// A table with a clock and many rows has samples in time.
+func TestReadTablesOfSamples(t *testing.T) {
+	dir := t.TempDir()
+	text := "time_s,lift\n"
+	for i := range 200 {
+		text += fmt.Sprintf("%g,%d\n", float64(i)/100, i%7)
+	}
+
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "run1.csv"), []byte(text), 0o600))
+	assert.Nil(t, role.ReadTables(dir, []string{"run1.csv"}, "run1.csv"))
+}
+
+// Values of a whole file: a setting that rests at one level after the other is not a measured one.
+func TestRests(t *testing.T) {
+	var steps, measured []float64
+	for i := range 90 {
+		steps = append(steps, float64(5*(i/30)))
+		measured = append(measured, float64(i*i%17))
+	}
+
+	assert.True(t, role.Rests(steps))
+	assert.False(t, role.Rests(measured))
+}

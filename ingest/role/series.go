@@ -1,0 +1,87 @@
+package role
+
+import (
+	"math"
+	"slices"
+)
+
+// isEven reports whether values rise in equal steps, to a thousandth of a step.
+func isEven(values []float64) bool {
+	if len(values) < 2 {
+		return true
+	}
+
+	step := values[1] - values[0]
+	for i := 1; i < len(values); i++ {
+		if math.Abs(values[i]-values[i-1]-step) > 1e-3*math.Abs(step) {
+			return false
+		}
+	}
+
+	return step > 0
+}
+
+// leastSteps is the number of values of a setting from which a file without a rate is a sweep over them.
+const leastSteps = 3
+
+// restSamples is the least number of samples, on average, for which a setting rests at a value.
+const restSamples = 10
+
+// Rests reports whether values rest at one of at least leastSteps levels after the other. Values that hardly vary were
+// measured: they do not rest.
+func Rests(values []float64) bool {
+	levels := map[float64]bool{}
+	changes := 0
+	sum := 0.0
+	for k, v := range values {
+		if k > 0 && v != values[k-1] {
+			changes++
+		}
+
+		sum += v
+		levels[v] = true
+		if changes > len(values)/restSamples {
+			return false
+		}
+	}
+
+	if len(levels) < leastSteps {
+		return false
+	}
+
+	mean := sum / float64(len(values))
+	isNarrow := slices.Max(values)-slices.Min(values) < mostNarrow*math.Abs(mean)
+
+	return !isNarrow
+}
+
+// IsStepwise reports whether values rise or fall all the way, and rest at some of at least leastSteps values.
+func IsStepwise(values []float64) bool {
+	ups := 0
+	downs := 0
+	for k := 1; k < len(values); k++ {
+		switch {
+		case values[k] > values[k-1]:
+			ups++
+		case values[k] < values[k-1]:
+			downs++
+		case values[k] != values[k-1]: // NaN
+			return false
+		}
+	}
+
+	isOneWay := ups == 0 || downs == 0
+
+	return isOneWay && ups+downs >= leastSteps-1
+}
+
+// Rises reports whether each sample is greater than the one before it. NaN is not.
+func Rises(x []float64) bool {
+	for k := 1; k < len(x); k++ {
+		if !(x[k-1] < x[k]) {
+			return false
+		}
+	}
+
+	return true
+}
