@@ -67,8 +67,8 @@ func (m *Model) predictLevels(ctx context.Context, x []float64, level []int) (tr
 }
 
 // fewestTogether is the smallest number of conditions for which another goroutine is worth its cost: it reads the whole
-// factor.
-const fewestTogether = 16
+// factor, and packs it anew for its products.
+const fewestTogether = 64
 
 // conditionsTogether returns how many of n conditions a goroutine predicts together. It divides the conditions among
 // the workers if there are fewer outcomes than workers. A prediction does not depend on the conditions that are
