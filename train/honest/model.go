@@ -273,6 +273,14 @@ func (m *Model) Predict(ctx context.Context, x []float64, level float64, things 
 		return nil, err
 	}
 
+	return m.calibrated(x, level, thingLevels, raw)
+}
+
+// calibrated returns what Predict returns, for the predictions raw of the model at conditions x, whose labels have the
+// levels thingLevels.
+func (m *Model) calibrated(x []float64, level float64, thingLevels []int, raw triplets.Prediction) (
+	*interval.Prediction, error,
+) {
 	if m.Calibration == nil {
 		return interval.ClaimOnly(len(m.Outcomes), raw), nil
 	}

@@ -49,15 +49,21 @@ func (m *Model) Posterior(ctx context.Context, x []float64, things []map[string]
 		return nil, errors.New("look ahead of measurements: expected a calibrated process")
 	}
 
-	present, err := m.Predict(ctx, x, 0, things)
+	level := m.levelsOf(things)
+	raw, err := m.predictLevels(ctx, x, level)
 	if err != nil {
 		return nil, err
 	}
 
-	level := m.levelsOf(things)
+	present, err := m.calibrated(x, 0, level, raw)
+	if err != nil {
+		return nil, err
+	}
+
 	levels := m.plannedLevels(present.N, things, level)
 	p := &Posterior{
-		model: m, x: x, mu: present.Mu, queries: present.Queries, level: levels.Measured, done: map[int]bool{},
+		model: m, x: x, mu: present.Mu, noise: raw.Noise, queries: present.Queries, level: levels.Measured,
+		done: map[int]bool{},
 	}
 	p.calibration, p.z, err = m.coordinates(x)
 	if err != nil {
@@ -68,12 +74,6 @@ func (m *Model) Posterior(ctx context.Context, x []float64, things []map[string]
 		p.z = m.distances(level)
 	}
 
-	raw, err := m.predictLevels(ctx, x, level)
-	if err != nil {
-		return nil, err
-	}
-
-	p.noise = raw.Noise
 	process := m.mapped()
 	p.process, err = process.Posterior(ctx, x, m.Process.Pairs(), levels)
 	if err != nil {
