@@ -12,6 +12,7 @@ import (
 	"go/build"
 	"hash/crc32"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -41,6 +42,7 @@ type world struct {
 	config  map[string]string // settings of count and fit
 	version int               // of the count stage
 	seeds   int
+	folder  string // of its published files: the name of its experiment
 
 	mu  sync.Mutex
 	ran []string
@@ -48,7 +50,7 @@ type world struct {
 
 func newWorld(dir string) *world {
 	w := &world{
-		dir: filepath.Join(dir, "work"), raw: filepath.Join(dir, "raw"), version: 1, seeds: 2,
+		dir: filepath.Join(dir, "work"), raw: filepath.Join(dir, "raw"), version: 1, seeds: 2, folder: "all",
 		files:  map[string]string{"a": "alpha", "b": "beta", "c": "gamma"},
 		config: map[string]string{"count.letter": "a", "fit.rate": "1"},
 	}
@@ -164,7 +166,7 @@ func (w *world) plan() *Plan {
 		counts = append(counts, Dep{"count/" + n, "out"})
 	}
 
-	add(&Task{ID: "join", Stage: "join", Version: 1, Deps: counts, Publish: []Link{{"out", "all/joined"}}},
+	add(&Task{ID: "join", Stage: "join", Version: 1, Deps: counts, Publish: []Link{{"out", w.folder + "/joined"}}},
 		func(j *Job) (string, error) {
 			var all []string
 			for _, c := range counts {
@@ -183,7 +185,7 @@ func (w *world) plan() *Plan {
 		add(&Task{
 			ID: fmt.Sprintf("fit/%d", k), Stage: "fit", Split: "s", Version: 1, Config: w.section("fit"),
 			Local: []kv.Pair{{Key: "seed", Value: fmt.Sprint(k)}},
-			Deps:  []Dep{{"join", "out"}}, Publish: []Link{{"out", fmt.Sprintf("fits/%d", k)}},
+			Deps:  []Dep{{"join", "out"}}, Publish: []Link{{"out", fmt.Sprintf("%s/fits/%d", w.folder, k)}},
 		}, func(j *Job) (string, error) {
 			s, err := in(j, "join")
 			return fmt.Sprintf("%s|seed %d|%s", text(w.section("fit")), k, s), err
@@ -191,6 +193,48 @@ func (w *world) plan() *Plan {
 	}
 
 	return p
+}
+
+// published returns the paths of the published files of the world, and the tasks whose output they are.
+func (w *world) published() map[string]string {
+	tasks := map[string]string{w.folder + "/joined": "join"}
+	for k := range w.seeds {
+		tasks[fmt.Sprintf("%s/fits/%d", w.folder, k)] = fmt.Sprintf("fit/%d", k)
+	}
+
+	return tasks
+}
+
+// visible returns the contents of all files of the work directory by their paths, except for the cache and the
+// lock.
+func (w *world) visible(t require.TestingT) map[string]string {
+	contents := map[string]string{}
+	err := filepath.WalkDir(w.dir, func(path string, entry os.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.Name() == ".cache":
+			return filepath.SkipDir
+		case entry.IsDir() || entry.Name() == ".lock":
+			return nil
+		}
+
+		content, err := os.ReadFile(path)
+		contents[strings.TrimPrefix(filepath.ToSlash(path), filepath.ToSlash(w.dir)+"/")] = string(content)
+
+		return err
+	})
+	require.NoError(t, err)
+
+	return contents
+}
+
+// ownFiles returns the visible files in the folder of the world's experiment.
+func (w *world) ownFiles(t require.TestingT) map[string]string {
+	files := w.visible(t)
+	maps.DeleteFunc(files, func(path, _ string) bool { return !strings.HasPrefix(path, w.folder+"/") })
+
+	return files
 }
 
 // oracle computes, without the engine, the output of every task, and a text that
@@ -249,7 +293,9 @@ func (w *world) makes(t *testing.T, o Options, want string) {
 }
 
 // After any sequence of edits exactly the tasks whose ingredients were never
-// seen before run, and every output is what a run from scratch would give.
+// seen before run, and every output is what a run from scratch would give. After
+// a change of the experiment's name, the files under the former name stay until gc,
+// and each run names their folder. No other file is left.
 func TestRandomEdits(t *testing.T) {
 	if os.Getenv("DOUBLETAKE_LONG") != "all" {
 		flag.Set("rapid.checks", "15")
@@ -263,9 +309,10 @@ func TestRandomEdits(t *testing.T) {
 		w := newWorld(dir)
 
 		seen := map[string]bool{}
+		former := map[string]map[string]string{} // files by the former names of the experiment
 		for step := range rapid.IntRange(2, 6).Draw(rt, "steps") {
 			if step > 0 {
-				switch rapid.IntRange(0, 8).Draw(rt, "edit") {
+				switch rapid.IntRange(0, 11).Draw(rt, "edit") {
 				case 0: // change a file
 					w.files[rapid.SampledFrom(w.names()).Draw(rt, "file")] = rapid.SampledFrom([]string{
 						"x", "alpha", "ALPHA",
@@ -299,6 +346,24 @@ func TestRandomEdits(t *testing.T) {
 					w.seeds++
 				case 8: // the index is lost
 					os.Remove(filepath.Join(w.dir, ".cache", "index"))
+				case 9: // the experiment gets another name
+					former[w.folder] = w.ownFiles(rt)
+					w.folder = rapid.SampledFrom([]string{"all", "some", "others"}).Draw(rt, "name")
+					delete(former, w.folder)
+
+				case 10: // one seed less
+					w.seeds = max(w.seeds-1, 1)
+				case 11: // gc
+					_, err := Collect(w.plan(), true)
+					require.NoError(rt, err)
+
+					_, kept := w.oracle()
+					clear(seen)
+					for id, s := range kept {
+						seen[id+"\x00"+s] = true
+					}
+
+					former = map[string]map[string]string{}
 				}
 			}
 
@@ -315,16 +380,22 @@ func TestRandomEdits(t *testing.T) {
 
 			sort.Strings(want)
 
-			_, err := w.run(Options{Jobs: rapid.IntRange(1, 4).Draw(rt, "jobs")})
+			result, err := w.run(Options{Jobs: rapid.IntRange(1, 4).Draw(rt, "jobs")})
 			require.NoError(rt, err)
 
 			require.Equal(rt, want, w.ran, "step %d ran", step)
+			require.ElementsMatch(rt, slices.Collect(maps.Keys(former)), result.Foreign, "step %d, other folders", step)
 
-			for id, path := range map[string]string{"join": "all/joined", "fit/0": "fits/0", "fit/1": "fits/1"} {
-				b, err := os.ReadFile(filepath.Join(w.dir, path))
-				require.NoError(rt, err, "step %d", step)
-				require.Equal(rt, outputs[id], string(b), "step %d", step)
+			files := map[string]string{}
+			for path, task := range w.published() {
+				files[path] = outputs[task]
 			}
+
+			for _, left := range former {
+				maps.Copy(files, left)
+			}
+
+			require.Equal(rt, files, w.visible(rt), "step %d, files", step)
 		}
 	})
 }

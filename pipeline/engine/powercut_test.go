@@ -296,7 +296,7 @@ func published(w *world) map[string]string {
 	}
 
 	for k := range w.seeds {
-		m[fmt.Sprintf("fits/%d", k)] = out[fmt.Sprintf("fit/%d", k)]
+		m[fmt.Sprintf("all/fits/%d", k)] = out[fmt.Sprintf("fit/%d", k)]
 	}
 
 	return m
