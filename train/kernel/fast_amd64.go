@@ -6,6 +6,10 @@ import "golang.org/x/sys/cpu"
 // assembly.
 var avx2 = newAVX2()
 
+// isWide reports whether products use the registers of AVX-512, which have twice the width. The bits are the same. Only
+// tests change it.
+var isWide = cpu.X86.HasAVX512F && cpu.X86.HasAVX2 && cpu.X86.HasFMA
+
 // newAVX2 returns the set in assembly, or nil if this processor cannot run it.
 func newAVX2() *Set[float32] {
 	if !cpu.X86.HasAVX2 || !cpu.X86.HasFMA {
@@ -44,9 +48,36 @@ func backFast(dx, dy []float32, ldy int, wt, h []float32, rows, k, n int, alpha 
 }
 
 // multiply does the work of Dense (b), DenseReLU (b and keep) and Back (h). b, keep and h are nil for a function
-// without them. The assembly computes 6 rows at a time, and the last 4 or 8 rows by 4 if rows, a multiple of 4, is not
-// a multiple of 6.
+// without them. With AVX-512 the assembly computes 12 rows at a time, and multiplyAVX2 computes the last rows.
 func multiply(z, a, w, b, h []float32, keep []uint16, keepStride, rows, k, lda, n int, alpha float32) {
+	if !isWide || rows < 12 {
+		multiplyAVX2(z, a, w, b, h, keep, keepStride, rows, k, lda, n, alpha)
+		return
+	}
+
+	byTwelve := rows / 12 * 12 // rows that are computed 12 at a time
+	for c := 0; c < n; c += 16 {
+		gemm12AVX512(&z[c], &a[0], &w[c], pointer(b, c), byTwelve, k, lda, n, alpha, pointer(keep, c/Lane), 2*keepStride,
+			pointer(h, c))
+	}
+
+	if byTwelve < rows {
+		multiplyAVX2(z[byTwelve*n:], a[byTwelve*lda:], w, b, rest(h, byTwelve*n), rest(keep, byTwelve*keepStride),
+			keepStride, rows-byTwelve, k, lda, n, alpha)
+	}
+}
+
+// rest returns x[i:], or nil if x is nil.
+func rest[T any](x []T, i int) []T {
+	if x == nil {
+		return nil
+	}
+	return x[i:]
+}
+
+// multiplyAVX2 does the work of multiply by AVX2. The assembly computes 6 rows at a time, and the last 4 or 8 rows by 4
+// if rows, a multiple of 4, is not a multiple of 6.
+func multiplyAVX2(z, a, w, b, h []float32, keep []uint16, keepStride, rows, k, lda, n int, alpha float32) {
 	bySix := rows // rows that are computed 6 at a time
 	switch rows % 6 {
 	case 2:
@@ -78,8 +109,22 @@ func pointer[T any](x []T, i int) *T {
 
 func outerFast(g, sum, a []float32, lda int, d []float32, rows, k, n int, alpha float32) {
 	checkOuter(len(g), sum, len(a), lda, len(d), rows, k, n)
+
+	byEight := 0 // rows of g that AVX-512 computes, 8 at a time; AVX2 computes the others
+	if isWide {
+		byEight = k / 8 * 8
+	}
+
 	for c := 0; c < n; c += 16 {
-		outerAVX2(&g[c], pointer(sum, c), &a[0], &d[c], rows, k, lda, n, alpha)
+		columnSums := pointer(sum, c)
+		if byEight > 0 {
+			outerAVX512(&g[c], columnSums, &a[0], &d[c], rows, byEight, lda, n, alpha)
+			columnSums = nil // they are added once
+		}
+
+		if byEight < k {
+			outerAVX2(&g[byEight*n+c], columnSums, &a[byEight], &d[c], rows, k-byEight, lda, n, alpha)
+		}
 	}
 }
 
@@ -163,7 +208,7 @@ func newTileSets() []tileSet {
 		list = append([]tileSet{{"avx2", subtractAVX2, addAVX2}}, list...)
 	}
 
-	if avx2 != nil && cpu.X86.HasAVX512F {
+	if isWide {
 		list = append([]tileSet{{"avx512", subtractAVX512, addAVX512}}, list...)
 	}
 

@@ -7,8 +7,8 @@
 // the same bits on every machine: it uses no fused multiply-add, and has exp and log of its
 // own. "avx2" is assembly for amd64. It uses fused multiply-add, so that its last bits differ
 // from the portable set's; they are the same on every machine that runs it. The functions
-// for float64 matrices do not belong to a set. They use the widest registers that the
-// processor has, AVX-512 included, and their bits are the same everywhere.
+// for float64 matrices do not belong to a set. Their bits are the same everywhere. On
+// processors with AVX-512, products of both kinds use its registers, with the same bits.
 //
 // # Layout
 //

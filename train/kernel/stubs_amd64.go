@@ -41,6 +41,14 @@ func subtractTileAVX2(c *float64, a *float64, b *float64, k int, ldc int)
 func addTileAVX2(c *float64, a *float64, b *float64, k int, ldc int)
 
 //go:noescape
+func gemm12AVX512(z *float32, a *float32, w *float32, b *float32, rows int, k int, lda int, n int, alpha float32,
+	keep *uint16, keepBytes int, h *float32)
+
+//go:noescape
+func outerAVX512(grad *float32, sum *float32, a *float32, d *float32, rows int, k int, lda int, n int,
+	alpha float32)
+
+//go:noescape
 func subtractTileAVX512(c *float64, a *float64, b *float64, k int, ldc int)
 
 //go:noescape

@@ -49,7 +49,7 @@ func either[F any](s set, double, single F) F {
 }
 
 // lanes is how many numbers a register holds.
-func (s set) lanes() int { return registerBytes / s.size() }
+func (s set) lanes() int { return s.bytes() / s.size() }
 
 func (s set) vec() VecVirtual {
 	if s.wide {
@@ -68,7 +68,11 @@ func (s set) vecs(n int) []VecVirtual {
 
 func (s set) zero(v ...VecVirtual) {
 	for _, v := range v {
-		s.VXORPS(v, v, v)
+		if s.wide {
+			s.VPXORQ(v, v, v)
+		} else {
+			s.VXORPS(v, v, v)
+		}
 	}
 }
 

@@ -7,12 +7,13 @@ import (
 )
 
 // The assembly of training. Tiles of products hold their sums in registers over the whole
-// reduction: 6 rows × 16 columns (12 registers), for the last rows 4 × 16.
+// reduction: 6 rows × 16 columns (12 registers), for the last rows 4 × 16. With AVX-512
+// they have 12 rows. Every sum is added in the same order, so that the bits are the same.
 func training(ctx *build.Context) {
 	s := set{Context: ctx, name: "AVX2", single: true}
 	s.gemm("6", 6)
 	s.gemm("4", 4)
-	s.outer()
+	s.outer(4)
 	s.transpose()
 	s.adam()
 	s.lossGrad()
@@ -21,7 +22,9 @@ func training(ctx *build.Context) {
 	s.sums()
 	s.product("subtractTile")
 	s.product("addTile")
-	wide := set{Context: ctx, name: "AVX512", wide: true}
+	wide := set{Context: ctx, name: "AVX512", single: true, wide: true}
+	wide.gemm("12", 12)
+	wide.outer(8)
 	wide.product("subtractTile")
 	wide.product("addTile")
 	s.matern()
@@ -53,8 +56,8 @@ func rowAt(p []GPVirtual, stride GPVirtual, r, disp int) Mem {
 // unrolled is how many steps of a reduction a turn of the loop has.
 const unrolled = 2
 
-// vecs is how many registers a row of a panel of 16 columns fills.
-const vecs = 2
+// panelRegisters is how many registers a row of a panel of 16 columns fills.
+func (s set) panelRegisters() int { return 16 / s.lanes() }
 
 // gemm generates z = epilogue(a·w) over all rows of one panel of columns:
 //
@@ -63,6 +66,7 @@ const vecs = 2
 //	α·acc                           where h > 0, 0 elsewhere
 func (s set) gemm(name string, rows int) {
 	name = "gemm" + name
+	vecs := s.panelRegisters()
 	s.begin(name, "z, a, w, b *float32, rows, k, lda, n int, alpha float32, keep *uint16, keepBytes int, h *float32")
 	label := func(l string) string { return name + s.name + "_" + l }
 	z, a, left := s.param("z"), s.param("a"), s.param("rows")
@@ -77,7 +81,7 @@ func (s set) gemm(name string, rows int) {
 		s.repeat(label("k"), k, unrolled, func() {
 			for u := range unrolled {
 				for c, v := range wv {
-					s.VMOVUPS(at(w, c*registerBytes), v)
+					s.VMOVUPS(at(w, c*s.bytes()), v)
 				}
 				s.ADDQ(ldn, w)
 				for r := range rows {
@@ -95,7 +99,7 @@ func (s set) gemm(name string, rows int) {
 		s.JZ(LabelRef(label("bias")))
 		zero := s.zeros(1)[0]
 		for i, v := range acc {
-			s.keepWhere(v, zero, alpha, at(h, i%vecs*registerBytes))
+			s.keepWhere(v, zero, alpha, at(h, i%vecs*s.bytes()))
 			if i%vecs == vecs-1 {
 				s.ADDQ(ldn, h)
 			}
@@ -104,7 +108,7 @@ func (s set) gemm(name string, rows int) {
 		s.Label(label("bias"))
 		b := s.param("b")
 		for c, v := range wv {
-			s.VMOVUPS(at(b, c*registerBytes), v)
+			s.VMOVUPS(at(b, c*s.bytes()), v)
 		}
 		for i, v := range acc {
 			s.VFMADD213PS(wv[i%vecs], alpha, v)
@@ -120,7 +124,7 @@ func (s set) gemm(name string, rows int) {
 		}
 		s.Label(label("store"))
 		for i, v := range acc {
-			s.VMOVUPS(v, at(z, i%vecs*registerBytes))
+			s.VMOVUPS(v, at(z, i%vecs*s.bytes()))
 			if i%vecs == vecs-1 {
 				s.ADDQ(ldn, z)
 			}
@@ -136,6 +140,13 @@ func (s set) gemm(name string, rows int) {
 // m is not set.
 func (s set) keepPositive() func(v VecVirtual, m Mem) {
 	zero := s.zeros(1)[0]
+	if s.wide {
+		return func(v VecVirtual, m Mem) {
+			mask := s.K()
+			s.KMOVW(m, mask)
+			s.VMAXPS_Z(v, zero, mask, v)
+		}
+	}
 
 	// 1<<i in each byte of lane i picks bit i of a byte that is in all of them.
 	bits := s.vec()
@@ -152,16 +163,24 @@ func (s set) keepPositive() func(v VecVirtual, m Mem) {
 
 // keepWhere multiplies v by alpha where m is positive, and sets the other lanes to zero.
 func (s set) keepWhere(v, zero, alpha VecVirtual, m Mem) {
+	if s.wide {
+		mask := s.K()
+		s.VCMPPS(Imm(1), m, zero, mask)
+		s.VMULPS_Z(alpha, v, mask, v)
+		return
+	}
+
 	b := s.vec()
 	s.VCMPPS(Imm(1), m, zero, b)
 	s.VMULPS(alpha, v, v)
 	s.VANDPS(b, v, v)
 }
 
-// outer generates g += α·aᵀ·d for one panel of columns, four rows of g at a time. Where
+// outer generates g += α·aᵀ·d for one panel of columns, kr rows of g at a time. Where
 // there is sum, it gets the column sums of d.
-func (s set) outer() {
-	const kr, name = 4, "outer"
+func (s set) outer(kr int) {
+	const name = "outer"
+	vecs := s.panelRegisters()
 	s.begin(name, "grad, sum, a, d *float32, rows, k, lda, n int, alpha float32")
 	label := func(l string) string { return name + s.name + "_" + l }
 	g, a, k, sum := s.param("grad"), s.param("a"), s.param("k"), s.param("sum")
@@ -173,7 +192,7 @@ func (s set) outer() {
 		loop := func(label string, withSums bool) {
 			s.repeat(label, rows, 1, func() {
 				for c, v := range dv {
-					s.VMOVUPS(at(d, c*registerBytes), v)
+					s.VMOVUPS(at(d, c*s.bytes()), v)
 					if withSums {
 						s.VADDPS(v, sums[c], sums[c])
 					}
@@ -192,7 +211,7 @@ func (s set) outer() {
 		s.JZ(LabelRef(label("rows")))
 		loop(label("summed"), true)
 		for c, v := range sums {
-			m := at(sum, c*registerBytes)
+			m := at(sum, c*s.bytes())
 			s.VADDPS(m, v, v)
 			s.VMOVUPS(v, m)
 		}
@@ -203,7 +222,7 @@ func (s set) outer() {
 		s.Label(label("store"))
 		alpha := s.broadcastParam("alpha")
 		for i, v := range acc {
-			m := at(g, i%vecs*registerBytes)
+			m := at(g, i%vecs*s.bytes())
 			s.VFMADD213PS(m, alpha, v)
 			s.VMOVUPS(v, m)
 			if i%vecs == vecs-1 {
