@@ -3,6 +3,7 @@ package role
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -389,9 +390,35 @@ func (c candidate) isOccasion() bool {
 // isRepeatedSetting reports whether the column splits the groups of settings and leaves most repeated rows repeated.
 func (c candidate) isRepeatedSetting() bool { return c.groups.keepsRepeats && c.groups.splits() }
 
-// isNamedSetting reports whether the column is called as a setting and its values repeat or scatter about set points.
+// isNamedSetting reports whether the column is called as a setting and its values repeat, scatter about set points, or
+// are round.
 func (c candidate) isNamedSetting() bool {
-	return c.HasWord(vocabulary.Inputs) && (c.RepeatsValues() || c.Points != nil)
+	return c.HasWord(vocabulary.Inputs) && (c.RepeatsValues() || c.Points != nil || areRound(c.stated()))
+}
+
+// leastRound is the least share of round values among values that were set.
+const leastRound = 0.9
+
+// areRound reports whether most values have at least two decimals fewer than the finest value, as in -4.000, 8.500 and
+// 17.445. One of a hundred measured values ends so by chance.
+func areRound(values []float64) bool {
+	finest := 0
+	decimals := make([]int, len(values))
+	for i, v := range values {
+		text := strconv.FormatFloat(v, 'f', -1, 64)
+		_, fraction, _ := strings.Cut(text, ".")
+		decimals[i] = len(fraction)
+		finest = max(finest, len(fraction))
+	}
+
+	round := 0
+	for _, n := range decimals {
+		if n <= finest-2 {
+			round++
+		}
+	}
+
+	return finest >= 2 && float64(round) >= leastRound*float64(len(values))
 }
 
 // isCalledSetting reports whether the header is a word of settings.

@@ -77,3 +77,27 @@ func TestRulesAreNamed(t *testing.T) {
 		}
 	}
 }
+
+// Values that were set are round beside a few that were not. Expected: by eye.
+func TestRoundValues(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		values []float64
+		want   bool
+	}{
+		{"a sweep with two settings missed", []float64{
+			-4, -2, 0, 2, 4, 6, 8, 8.5, 9, 9.5, 10, 10.5, 11, 11.5, 12, 12.5,
+			13, 13.5, 14, 14.5, 15, 17.445, -0.008,
+		}, true},
+		{"one of ten missed", []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10.02}, true},
+		{"two of ten missed", []float64{1, 2, 3, 4, 5, 6, 7, 8, 9.01, 10.02}, false},
+		{"all round", []float64{-4, -2, 0, 2, 4}, false}, // set points find them
+		{"halves", []float64{0.5, 1, 1.5}, false},
+		{"measured", []float64{1.113, 2.241, 3.087, 4.906, 5.333}, false},
+		{"measured with one decimal", []float64{749.9, 750.1, 750, 750.3}, false},
+		{"speeds as measured", []float64{9.97, 10.02, 10.01, 15.03, 14.98}, false},
+		{"none", nil, false},
+	} {
+		t.Run(c.name, func(t *testing.T) { require.Equal(t, c.want, areRound(c.values)) })
+	}
+}
