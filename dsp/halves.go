@@ -76,6 +76,11 @@ func (repeatedMeans) Check(s *Settings, fail Fail) { s.checkLoads(fail) }
 
 // Pairs returns the one value of the run as both y1 and y2. The caller pairs the runs later.
 func (repeatedMeans) Pairs(r *Run, series []Series) (*Pairs, error) {
+	n := len(series[0].Values)
+	if n == 0 {
+		return nil, wrong("", "at least 1 sample for a mean", "0", "")
+	}
+
 	y := make([]float64, len(series))
 	for i, s := range series {
 		sum := 0.0
@@ -83,7 +88,7 @@ func (repeatedMeans) Pairs(r *Run, series []Series) (*Pairs, error) {
 			sum += v
 		}
 
-		y[i] = sum / float64(len(s.Values))
+		y[i] = sum / float64(n)
 	}
 
 	pairs := loadPairs(r, series, loadRow(y, y))

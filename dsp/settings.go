@@ -144,7 +144,8 @@ const (
 )
 
 // CheckSettings calls fail for every setting outside its limits, whichever construction reads it.
-// Constructions that share a setting report the same fault: CheckSettings passes it on once.
+// Constructions that share a setting report the same fault: CheckSettings passes it on once. It does not
+// check settings with the tag enum, whose values the reader of a configuration file checks.
 func CheckSettings(s *Settings, fail Fail) {
 	type report struct{ key, text string }
 

@@ -103,7 +103,7 @@ func (b *Background) bandwidth(lo, hi float64) float64 {
 }
 
 // tonesBetween returns the mean square of the background's tones from lo to hi in Hz, averaged over the recordings with
-// their lengths as weights.
+// their lengths as weights. list must not be empty.
 func tonesBetween(list []BackgroundRecording, lo, hi float64) float64 {
 	seconds := 0.0
 	sum := 0.0

@@ -14,7 +14,8 @@ import (
 const notStated = "file unit"
 
 // Mismatch explains the error of (*table.Table).Append if the outcomes of a file differ from the outcomes of the files
-// before it, of which first is the first. The most frequent reason is a unit that differs between files.
+// before it. first is the name of the first file, for the message. The most frequent reason is a unit that differs
+// between files.
 func Mismatch(first, file string, err error) error {
 	var column *table.ColumnError
 	if !errors.As(err, &column) {

@@ -31,8 +31,8 @@ type Table struct {
 }
 
 // Add appends the pairs of a run. A row's Recording is an index in recs. Add returns a *fault.Error without path if the
-// run has other outcomes than the runs before it, or if a derived outcome is not finite.
-// It adds nothing if the pairs have no rows.
+// run has other outcomes than the runs before it, or if a derived outcome is not finite. After an error the tables are
+// not complete and must not be used. Add adds nothing if the pairs have no rows.
 func (t *Table) Add(pairs *dsp.Pairs, run string, recs []ingest.Recording) error {
 	if len(pairs.Rows) == 0 {
 		return nil

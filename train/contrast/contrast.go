@@ -27,7 +27,8 @@ type Estimate struct {
 	High       float64 // upper end of the interval
 }
 
-// Mean returns the difference of arms of one point, with Welch's interval.
+// Mean returns the difference of arms that have one point, with Welch's interval at a level. There must be at least one
+// arm.
 func Mean(arms []Arm, level float64) Estimate {
 	return estimates(arms, pointByPoint)[0].Within(level)
 }
