@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"doubletake/dsp"
+	"doubletake/dsp/analysis"
 	"doubletake/dsp/background"
-	"doubletake/ingest"
 	"doubletake/ingest/fault"
 	"doubletake/internal/kv"
 	"doubletake/pipeline/engine"
@@ -23,26 +23,9 @@ import (
 // input: its tasks then run again.
 const dspVersion = 11
 
-// RunNote contains the flags of a run and counts of its recordings and levels.
-type RunNote struct {
-	Run     string     `json:"run"`
-	Flags   []dsp.Flag `json:"flags,omitempty"`
-	Dropped int        `json:"dropped,omitempty"` // recordings left out under censored: drop
-	Bounds  int        `json:"bounds,omitempty"`  // levels that are upper bounds
-	Levels  int        `json:"levels,omitempty"`  // all levels
-	Near    int        `json:"near,omitempty"`    // levels less than dsp.NearBackgroundDB above the background
-}
-
-// FileNotes contains the notes about the runs of a file, or the reason why the file was skipped.
-type FileNotes struct {
-	Notes    []RunNote        `json:"notes"`
-	Skipped  *Skipped         `json:"skipped,omitempty"`
-	Warnings []ingest.Warning `json:"warnings,omitempty"`
-}
-
 // Outputs of the tasks of this stage.
 const (
-	notesJSON     = "notes.json" // a FileNotes, or several; in the task of all triplets a []FileNotes
+	notesJSON     = "notes.json" // a FileNotes, or several; in the task of all triplets a []analysis.FileNotes
 	tripletsArrow = "triplets.arrow"
 	spectraArrow  = "spectra.arrow"
 )
@@ -50,7 +33,7 @@ const (
 // dspResult is the part of stage dsp that later stages need.
 type dspResult struct {
 	Triplets   engine.Dep  // triplets.arrow
-	Notes      engine.Dep  // a []FileNotes
+	Notes      engine.Dep  // a []analysis.FileNotes
 	Spectra    *engine.Dep // spectra.arrow; nil if the construction computes no spectra
 	Background *engine.Dep // a Background; nil without recordings of the background
 }
@@ -279,7 +262,7 @@ func (s *dspStage) planTriplets(parts []engine.Dep, ing ingestResult) dspResult 
 // writeTriplets pairs the rows of all files, if they are repeats, and writes the tables.
 func (s *dspStage) writeTriplets(job *engine.Job, all *joined, points plan.Points, meta []kv.Pair) error {
 	if all.triplets.Rows() == 0 {
-		return fault.At(s.exp.File.Path, s.exp.Key, "at least one triplet", "none: "+nothingLeft(all.notes), "")
+		return fault.At(s.exp.File.Path, s.exp.Key, "at least one triplet", "none: "+analysis.NothingLeft(all.notes), "")
 	}
 
 	if err := points.AddSetPoints(s.exp.Ingest.Tolerances, all.triplets); err != nil {
@@ -292,11 +275,11 @@ func (s *dspStage) writeTriplets(job *engine.Job, all *joined, points plan.Point
 			return err
 		}
 
-		all.notes = append(all.notes, FileNotes{Warnings: warnings})
+		all.notes = append(all.notes, analysis.FileNotes{Warnings: warnings})
 	}
 
 	if b := s.rec.Ingest.Background; b != nil && !b.Subtract {
-		all.notes = append(all.notes, FileNotes{Warnings: background.WarnHigh(s.exp.File.Path, all.triplets)})
+		all.notes = append(all.notes, analysis.FileNotes{Warnings: background.WarnHigh(s.exp.File.Path, all.triplets)})
 	}
 
 	if s.exp.DSP.Couples {

@@ -3,6 +3,7 @@ package stages
 import (
 	"context"
 
+	"doubletake/dsp/analysis"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/plan"
 )
@@ -37,34 +38,36 @@ func (r fileRun) run(ctx context.Context, job *engine.Job) error {
 
 // rows computes the rows of the file. It returns empty tables and the reason in the notes if stage ingest skipped the
 // file, or if the file turns out to be bad and the configuration says to go on without it.
-func (r fileRun) rows(ctx context.Context, job *engine.Job) (*fileTables, *FileNotes, error) {
-	tables := newFileTables(r.src)
-	tables.loads = loadsOf(r.src, r.file)
+func (r fileRun) rows(ctx context.Context, job *engine.Job) (*analysis.Rows, *analysis.FileNotes, error) {
+	source := r.src.analysis()
+	tables := analysis.NewRows(source)
+	tables.Loads = loadsOf(r.src, r.file)
 
 	var res *FileResult
-	if reading, ok := r.file.Reading.Get(job); ok {
-		tables.reading = reading
-		res = reading.Found
+	if kept, ok := r.file.Kept.Get(job); ok {
+		tables.Kept = kept
+		res = kept.Found
 	} else if err := plan.ReadJSON(job.Input(r.file.Result.Task, r.file.Result.Output), &res); err != nil {
 		return nil, nil, err
 	}
 
 	if r.background != nil {
 		var err error
-		tables.background, err = readBackground(job.Input(r.background.Task, r.background.Output))
+		tables.Background, err = readBackground(job.Input(r.background.Task, r.background.Output))
 		if err != nil {
 			return nil, nil, err
 		}
 	}
 
-	notes := &FileNotes{Skipped: res.Skipped}
+	notes := &analysis.FileNotes{Skipped: res.Skipped}
 	if res.Skipped != nil {
 		return tables, notes, nil
 	}
 
-	err := tables.file(ctx, res, r.file.Path(job), notes)
+	err := tables.AddFile(ctx, res, r.file.Path(job), notes)
 	if isBadRecording(r.src, err) {
-		return newFileTables(r.src), &FileNotes{Skipped: &Skipped{Path: r.file.Name, Reason: err.Error()}}, nil
+		skipped := &Skipped{Path: r.file.Name, Reason: err.Error()}
+		return analysis.NewRows(source), &analysis.FileNotes{Skipped: skipped}, nil
 	}
 
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"hash"
 	"strings"
 
+	"doubletake/dsp/analysis"
 	"doubletake/dsp/pairtable"
 	"doubletake/ingest/recording"
 	"doubletake/ingest/table"
@@ -71,7 +72,7 @@ func (s *dspStage) appendOutputs(list []engine.Dep, task *engine.Task) []engine.
 type joined struct {
 	triplets *table.Table
 	first    string // task of the first file with rows
-	notes    []FileNotes
+	notes    []analysis.FileNotes
 	spectra  []string  // paths of the files' tables of spectra
 	digests  hash.Hash // hash of the digests of these tables
 }
@@ -108,12 +109,12 @@ func (s *dspStage) joinPart(job *engine.Job, all *joined, p engine.Dep) error {
 			return err
 		}
 
-		all.notes = append(all.notes, FileNotes{Warnings: background.Warnings})
+		all.notes = append(all.notes, analysis.FileNotes{Warnings: background.Warnings})
 
 		return nil
 
 	case notesJSON:
-		return plan.EachJSON(path, func(notes *FileNotes) { all.notes = append(all.notes, *notes) })
+		return plan.EachJSON(path, func(notes *analysis.FileNotes) { all.notes = append(all.notes, *notes) })
 	}
 
 	part, err := table.Read(path)
@@ -152,29 +153,6 @@ func (all *joined) writeSpectra(job *engine.Job, meta []kv.Pair) error {
 	job.SetDigest(spectraArrow, hex.EncodeToString(all.digests.Sum(nil)))
 
 	return nil
-}
-
-// nothingLeft explains why no triplet is left, with the reasons of the first files.
-func nothingLeft(notes []FileNotes) string {
-	const few = 5
-	var reasons []string
-	for _, f := range notes {
-		if f.Skipped != nil {
-			reasons = append(reasons, f.Skipped.Reason)
-		}
-	}
-
-	n := len(reasons)
-	switch {
-	case n == 0:
-		return "every recording was dropped"
-	case n == 1:
-		return "the one file was left out: " + reasons[0]
-	case n > few:
-		reasons = append(reasons[:few], fmt.Sprintf("and %d more", n-few))
-	}
-
-	return fmt.Sprintf("%d files were left out: %s", n, strings.Join(reasons, "; "))
 }
 
 // checkCopies returns an error if two files, which would be taken for two runs, have the same contents.

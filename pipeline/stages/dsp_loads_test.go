@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"doubletake/dsp"
+	"doubletake/dsp/analysis"
 )
 
 // balanceRun describes a file a.csv of a balance and the configuration with which it is read.
@@ -201,9 +202,9 @@ func TestFileOfBalance(t *testing.T) {
 		`{triplets: split-halves, chord_m: 0.1, span_m: 0.5, density_kg_m3: 1.2}`)
 	res := result(t, b, 0, map[string]float64{"q_pa": 60})
 
-	f := newFileTables(b.Source)
-	f.loads = loadsOf(b.Source, &b.Files[0])
-	require.NoError(t, f.file(context.Background(), res, b.Files[0].File.Open, &FileNotes{}))
+	f := analysis.NewRows(b.Source.analysis())
+	f.Loads = loadsOf(b.Source, &b.Files[0])
+	require.NoError(t, f.AddFile(context.Background(), res, b.Files[0].File.Open, &analysis.FileNotes{}))
 
 	require.Equal(t, 1, f.Triplets.Rows())
 	assert.InDelta(t, 0.5/3, f.Triplets.Column("cl_1").Floats[0], 1e-12)

@@ -3,6 +3,7 @@ package stages
 import (
 	"context"
 
+	"doubletake/dsp/analysis"
 	"doubletake/ingest/table"
 	"doubletake/internal/kv"
 	"doubletake/pipeline/engine"
@@ -42,7 +43,7 @@ func planTableTriplets(exp plan.Experiment, ing ingestResult) dspResult {
 				return err
 			}
 
-			return plan.WriteJSON(job, notesJSON, []FileNotes{})
+			return plan.WriteJSON(job, notesJSON, []analysis.FileNotes{})
 		},
 	})
 

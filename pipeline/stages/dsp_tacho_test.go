@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"doubletake/dsp/analysis"
 	"doubletake/dsp/background"
 	"doubletake/dsp/calibration"
 )
@@ -42,10 +43,10 @@ func TestTachometer(t *testing.T) {
 		run.Run.Recordings = run.Run.Recordings[:1] // without the tachometer
 		run.Units = run.Units[:1]
 		run.Scale = run.Scale[:1]
-		f := newFileTables(b.Source)
+		f := analysis.NewRows(b.Source.analysis())
 
-		notes := &FileNotes{}
-		require.NoError(t, f.file(context.Background(), res, b.Files[0].File.Open, notes))
+		notes := &analysis.FileNotes{}
+		require.NoError(t, f.AddFile(context.Background(), res, b.Files[0].File.Open, notes))
 
 		speeds, err := f.Triplets.Floats("rpm_measured")
 		require.NoError(t, err, "%s", d)
@@ -59,7 +60,7 @@ func TestTachometer(t *testing.T) {
 
 		// A tachometer among the microphones is refused.
 		all := result(t, b, 0, map[string]float64{"blades": 2, "rpm": 2700})
-		assert.ErrorContains(t, f.file(context.Background(), all, b.Files[0].File.Open, &FileNotes{}),
+		assert.ErrorContains(t, f.AddFile(context.Background(), all, b.Files[0].File.Open, &analysis.FileNotes{}),
 			"channel 2: expected a microphone, found the tachometer")
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"doubletake/dsp"
-	"doubletake/ingest"
+	"doubletake/dsp/analysis"
 	"doubletake/ingest/derive"
 	"doubletake/ingest/setting"
 	"doubletake/pipeline/config"
@@ -136,10 +136,10 @@ func TestFileOfMicrophones(t *testing.T) {
 	b := plannedDSP(t, map[string]string{"a.npy": npy(sound(1), sound(2)), "c.csv": "file,blades,rpm\na.npy,2,3000\n"},
 		`{files: "*.npy", conditions: c.csv, rate_hz: 1000}`, `{triplets: split-half-spectrum, harmonics: 2}`)
 	res := result(t, b, 0, map[string]float64{"blades": 2, "rpm": 3000})
-	f := newFileTables(b.Source)
+	f := analysis.NewRows(b.Source.analysis())
 
-	notes := &FileNotes{}
-	require.NoError(t, f.file(context.Background(), res, b.Files[0].File.Open, notes))
+	notes := &analysis.FileNotes{}
+	require.NoError(t, f.AddFile(context.Background(), res, b.Files[0].File.Open, notes))
 
 	require.Equal(t, 2, f.Triplets.Rows(), "triplets")
 	require.Equal(t, 4, f.Spectra.Rows(), "spectra")
@@ -175,25 +175,25 @@ func TestFileOfMicrophones(t *testing.T) {
 	assert.Equal(t, "Pa²", power.Unit)
 	assert.Len(t, power.Lists[3], 251, "bins")
 
-	again := newFileTables(b.Source)
-	again.loads = f.loads
-	again.reading = newReading()
+	again := analysis.NewRows(b.Source.analysis())
+	again.Loads = f.Loads
+	again.Kept = analysis.NewKept()
 	run := res.Runs[0]
-	load, err := b.Construction.(dsp.OfSpectra).Spectra(newRun(b.Source, res.Info, run.Run, 8000, run.Scale,
+	load, err := b.Construction.(dsp.OfSpectra).Spectra(b.Source.analysis().Run(res.Info, run.Run, 8000, run.Scale,
 		run.Units))
 	require.NoError(t, err)
 
-	an := borrowAnalyser()
+	an := analysis.BorrowAnalyser()
 	require.NoError(t, an.Load(context.Background(), arrays{sound(1), sound(2)}, load))
 
-	again.reading.SetSpectra(an)
+	again.Kept.SetSpectra(an)
 
-	require.NoError(t, again.file(context.Background(), res, b.Files[0].File.Open, &FileNotes{}))
+	require.NoError(t, again.AddFile(context.Background(), res, b.Files[0].File.Open, &analysis.FileNotes{}))
 
 	assert.Equal(t, f.Triplets.Column("bpf2_db_1").Floats, again.Triplets.Column("bpf2_db_1").Floats,
 		"levels from spectra in memory")
 
-	again.reading.Free()
+	again.Kept.Free()
 }
 
 // arrays is a source of samples in memory, by channel.
@@ -213,63 +213,9 @@ func TestBadRun(t *testing.T) {
 		`{files: "*.npy", conditions: c.csv, rate_hz: 1000}`,
 		`{triplets: split-half-spectrum, harmonics: 2}`)
 	res := result(t, b, 0, map[string]float64{"blades": 2.5, "rpm": 3000})
-	f := newFileTables(b.Source)
-	err := f.file(context.Background(), res, b.Files[0].File.Open, &FileNotes{})
+	f := analysis.NewRows(b.Source.analysis())
+	err := f.AddFile(context.Background(), res, b.Files[0].File.Open, &analysis.FileNotes{})
 	assert.EqualError(t, err, "a.npy: expected a whole number of blades, found blades = 2.5")
-}
-
-// The note about a run has its counts. A flag names its channel if the run has several.
-func TestRunNote(t *testing.T) {
-	p := &dsp.Pairs{
-		Flags: []dsp.Flag{{Channel: -1, Text: "whole"}, {Channel: 1, Text: "one"}}, Levels: 4, Bounds: 2,
-		Near: 1, Dropped: 3,
-	}
-
-	var n RunNote
-	n.add(p, []string{"channel a", "channel b"})
-
-	want := RunNote{
-		Flags:  []dsp.Flag{{Channel: -1, Text: "whole"}, {Channel: 1, Text: "channel b: one"}},
-		Levels: 4, Bounds: 2, Near: 1, Dropped: 3,
-	}
-	assert.Equal(t, want, n)
-
-	var single RunNote
-	single.add(&dsp.Pairs{Flags: []dsp.Flag{{Channel: 0, Text: "one"}}}, []string{"channel a"})
-
-	assert.Equal(t, "one", single.Flags[0].Text)
-}
-
-// The condition that the analysis finds is 60 times the mean of the halves' speeds, which are in revolutions per
-// second. A condition that is derived from it follows. Without a measured speed the conditions stay as they are.
-func TestWithSpeed(t *testing.T) {
-	given := map[string]float64{"blades": 2}
-	rec := ingest.Recording{Conditions: given}
-
-	f := newFileTables(&Source{})
-	got, err := f.withSpeed(rec, [2]float64{50, 52})
-	require.NoError(t, err)
-	assert.Equal(t, map[string]float64{"blades": 2}, got, "nothing measures the speed")
-
-	f.src.DSP.Track = &dsp.Track{RangeHz: []float64{40, 60}}
-	got, err = f.withSpeed(rec, [2]float64{50, 52})
-	require.NoError(t, err)
-	assert.Equal(t, map[string]float64{"blades": 2, "rpm_tracked": 3060}, got)
-	assert.Equal(t, map[string]float64{"blades": 2}, given, "the given conditions are unchanged")
-
-	f.src.Derive = speedSquare(t)
-	got, err = f.withSpeed(rec, [2]float64{0.5, 0.5})
-	require.NoError(t, err)
-	assert.Equal(t, 900.0, got["square"], "30 a minute, squared")
-
-	f.src.Ingest.Tachometer = &setting.Tachometer{}
-	got, err = f.withSpeed(rec, [2]float64{50, 52})
-	require.NoError(t, err)
-	assert.Equal(t, map[string]float64{"blades": 2, "rpm_measured": 3060}, got)
-
-	got, err = f.withSpeed(rec, [2]float64{})
-	require.NoError(t, err)
-	assert.Equal(t, map[string]float64{"blades": 2}, got, "no speed was found")
 }
 
 // speedSquare derives a condition from one that is found in the sound.
@@ -281,18 +227,6 @@ func speedSquare(t *testing.T) *derive.Set {
 	require.NoError(t, err)
 
 	return set
-}
-
-// The error for no triplet names the reasons of the first files.
-func TestNothingLeft(t *testing.T) {
-	for n, want := range map[int]string{
-		0: "every recording was dropped", 1: "the one file was left out: bad",
-		2: "2 files were left out: bad; bad", 7: "7 files were left out: bad; bad; bad; bad; bad; and 2 more",
-	} {
-		skipped := FileNotes{Skipped: &Skipped{Reason: "bad"}}
-		notes := append(slices.Repeat([]FileNotes{skipped}, n), FileNotes{})
-		assert.Equal(t, want, nothingLeft(notes), "%d files", n)
-	}
 }
 
 // Repeats are compared by the conditions that are known before a run is analysed, and by derived conditions only within

@@ -5,6 +5,7 @@ package stages
 
 import (
 	"doubletake/dsp"
+	"doubletake/dsp/analysis"
 	"doubletake/dsp/balance"
 	"doubletake/ingest"
 	"doubletake/ingest/campaign"
@@ -61,10 +62,9 @@ type Recordings struct {
 	Backgrounds []plan.RawFile // recordings of the background
 	Simulated   bool           // the tasks of stage simulate write the files
 
-	tares          *balance.Tares        // finds recordings without wind; nil for simulated recordings
-	sidecar        []setting.NamedString // conditions, and the names of their values in sidecars
-	channelsListed bool                  // the channels used are the channels with a row in the table of microphones
-	warnings       []ingest.Warning
+	tares    *balance.Tares        // finds recordings without wind; nil for simulated recordings
+	sidecar  []setting.NamedString // conditions, and the names of their values in sidecars
+	warnings []ingest.Warning
 }
 
 // File is a raw file with everything that is known about it before it is opened.
@@ -78,8 +78,8 @@ type File struct {
 	// is 0 if no drift is taken out.
 	Share float64
 
-	Result  engine.Dep                // its FileResult
-	Reading *engine.Handoff[*Reading] // from its task to its task of stage dsp
+	Result engine.Dep                      // its FileResult
+	Kept   *engine.Handoff[*analysis.Kept] // from its task to its task of stage dsp
 }
 
 // planIngest adds the tasks that read the files of an experiment, or its table of pairs.

@@ -8,13 +8,12 @@ import (
 	"runtime"
 	"slices"
 
-	"doubletake/dsp"
+	"doubletake/dsp/analysis"
 	"doubletake/dsp/calibration"
 	"doubletake/ingest"
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/recording"
-	"doubletake/ingest/setting"
 	"doubletake/internal/parallel"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/train/triplets"
@@ -117,8 +116,7 @@ func checkConstant(exp plan.Experiment, path string, pairTable *campaign.PairTab
 	return nil
 }
 
-// checkFile checks file i as its task would read it, and adds warnings that only concern the check. It reads all
-// samples if whole is true, and few otherwise.
+// checkFile checks file i as its task would read it. It reads all samples if whole is true, and few otherwise.
 func (r *Recordings) checkFile(ctx context.Context, i int, whole bool, chain *calibration.Chain) (*FileResult,
 	error,
 ) {
@@ -126,64 +124,12 @@ func (r *Recordings) checkFile(ctx context.Context, i int, whole bool, chain *ca
 		return nil, err
 	}
 
-	rd := &reader{
-		src: r.Source, chain: chain, file: r.Files[i], path: r.Files[i].File.Open, check: true, ends: !whole,
-	}
-	res, err := rd.read(ctx)
-	if err != nil {
-		return nil, err
+	file := &r.Files[i]
+	reader := &analysis.Reader{
+		Source: r.analysis(), Chain: chain, Name: file.Name, Facts: &file.Facts, Path: file.File.Open,
 	}
 
-	if n := recording.MostAlike(res.Runs); n > 1 {
-		res.Warnings = append(res.Warnings, ingest.Warn(res.Path, "alike", "%d microphones of one run have equal "+
-			"conditions; give what tells them apart (an angle for each channel: a column channel in the table of "+
-			"conditions, or inside: "+
-			"{theta_deg: ARRAY}), or choose one with channels", n))
-	}
-
-	channels := 0
-	for _, channel := range res.Info.Channels {
-		if channel.Role() == "" {
-			channels++
-		}
-	}
-
-	if unused := channels - len(r.Ingest.Channels); r.channelsListed && unused > 0 && r.Ingest.Tachometer == nil {
-		res.Warnings = append(res.Warnings, ingest.Warn(res.Path, "unlisted-channels",
-			"%d of %d channels have no row in %s: they are not used", unused, channels, r.Ingest.Microphones.File))
-	}
-
-	if _, microphones := r.Construction.(dsp.OfSpectra); microphones {
-		if hint := recording.RateHint(res.RateHz(), r.Ingest.RateHz); hint != "" {
-			res.Warnings = append(res.Warnings, ingest.Warn(res.Path, "rate-unit", "%s", hint))
-		}
-	}
-
-	if err := checkColumns(&r.Ingest, res.Info); err != nil {
-		return nil, err
-	}
-
-	return res, nil
-}
-
-// checkColumns returns an error if the unit of a balance's column cannot be converted to the unit of its outcome. It
-// skips loads of a matrix, which are not columns of the file, and units that the configuration states: stage dsp checks
-// the former, setUnits the latter.
-func checkColumns(settings *setting.Campaign, info ingest.Info) error {
-	for _, column := range settings.Columns {
-		k, err := ingest.FindChannel(info, column.Value)
-		_, given := setting.Find(settings.Units, column.Name)
-		if err != nil || given {
-			continue
-		}
-
-		_, _, err = recording.ConvertSeries(info.Path, column.Value, column.Name, info.Channels[k].Unit, nil)
-		if err != nil {
-			return err
-		}
-	}
-
-	return nil
+	return reader.Check(ctx, whole)
 }
 
 // maxFaults is the largest number of bad files that checkFiles names.
@@ -238,32 +184,6 @@ func (r *ingestResult) gather(files []*FileResult, errs []error) ([]ingest.Warni
 // maxScanned bounds the bytes of an experiment's files whose samples checkFiles reads to find samples that are not
 // numbers.
 const maxScanned = 256 << 20
-
-// fits returns an error if the construction cannot analyse a run, as far as the file's header tells: if the recording
-// is too short, or a harmonic is above the Nyquist frequency.
-func (r *reader) fits(run ingest.Run) error {
-	n := recording.Length(r.info, run)
-	if n == 0 || r.src.Ingest.Tachometer != nil {
-		return nil // the samples' reader reports an empty run; with a tachometer only its pulses give the speed
-	}
-
-	described := newRun(r.src, r.info, run, n, make([]float64, len(run.Recordings)), make([]string, len(run.Recordings)))
-	var err error
-	switch c := r.src.Construction.(type) {
-	case dsp.OfSpectra:
-		_, err = c.Spectra(described)
-
-	case dsp.Drawer:
-		_, _, err = c.Draw(described, int(n))
-	}
-
-	hint := recording.RateHint(described.RateHz, r.src.Ingest.RateHz)
-	if data, ok := errors.AsType[*fault.Error](err); ok && hint != "" && len(described.Microphones) > 0 {
-		data.Hint = hint + "; else " + data.Hint
-	}
-
-	return fault.Placed(err, r.info.Path, run.Place)
-}
 
 // scannedFiles returns how many files have all their samples read: the first ones, up to maxScanned bytes.
 func (r *Recordings) scannedFiles() int {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"doubletake/dsp/analysis"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/recording"
 	"doubletake/pipeline/engine"
@@ -24,7 +25,7 @@ type (
 // computes their statistics.
 func (r *Recordings) planFile(exp plan.Experiment, file *File) {
 	src := r.Source
-	handoff := engine.NewHandoff[*Reading](exp.ID("dsp", file.Name))
+	handoff := engine.NewHandoff[*analysis.Kept](exp.ID("dsp", file.Name))
 	task := &engine.Task{
 		ID: exp.ID("ingest", file.Name), Stage: "ingest", Version: ingestVersion, Config: src.Settings,
 		Local: file.ownSettings(src), Weight: 0.0075, Packed: true,
@@ -38,25 +39,27 @@ func (r *Recordings) planFile(exp plan.Experiment, file *File) {
 	}
 
 	exp.Add(task)
-	file.Reading = handoff
+	file.Kept = handoff
 	file.Result = engine.Dep{Task: task.ID, Output: fileJSON}
 }
 
 // runFile reads a file and writes its result.
-func runFile(ctx context.Context, job *engine.Job, src *Source, f File, handoff *engine.Handoff[*Reading]) error {
+func runFile(ctx context.Context, job *engine.Job, src *Source, f File, handoff *engine.Handoff[*analysis.Kept]) error {
 	chain, err := src.Chain(job)
 	if err != nil {
 		return err
 	}
 
-	rd := &reader{src: src, chain: chain, file: f, path: f.Path(job), held: f.Held(job)}
+	reader := &analysis.Reader{
+		Source: src.analysis(), Chain: chain, Name: f.Name, Facts: &f.Facts, Path: f.Path(job), Held: f.Held(job),
+	}
 	// With a tachometer the spectra depend on pulses that stage dsp finds, so that its task reads the file again.
 	if src.Ingest.Tachometer == nil && handoff.Wanted(job) {
-		rd.reading = newReading()
-		handoff.Put(job, rd.reading)
+		reader.Kept = analysis.NewKept()
+		handoff.Put(job, reader.Kept)
 	}
 
-	res, err := rd.read(ctx)
+	res, err := reader.Read(ctx)
 	if isBadRecording(src, err) {
 		res = &FileResult{Path: f.Name, Skipped: &Skipped{Path: f.Name, Reason: err.Error()}}
 	} else if err != nil {
@@ -64,8 +67,8 @@ func runFile(ctx context.Context, job *engine.Job, src *Source, f File, handoff 
 	}
 
 	res.SHA256 = f.SHA256(job)
-	if rd.reading != nil {
-		rd.reading.Found = res
+	if reader.Kept != nil {
+		reader.Kept.Found = res
 	}
 
 	return plan.WriteJSON(job, fileJSON, res)

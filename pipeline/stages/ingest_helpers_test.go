@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"doubletake/dsp/analysis"
 	"doubletake/ingest"
 	"doubletake/ingest/ingesttest"
 	"doubletake/internal/kv"
@@ -64,11 +65,15 @@ func refused(t *testing.T, files map[string]string, ingest, dsp, want string) {
 	assert.ErrorContains(t, err, want)
 }
 
-// read reads a file of the campaign as its task does; reading may be nil.
-func read(b *ingestedFile, i int, reading *Reading) (*FileResult, error) {
+// read reads a file of the campaign as its task does; kept may be nil.
+func read(b *ingestedFile, i int, kept *analysis.Kept) (*FileResult, error) {
 	f := b.Recordings.Files[i]
-	r := &reader{src: b.Recordings.Source, chain: b.Recordings.chain(nil), reading: reading, file: f, path: f.File.Open}
-	return r.read(context.Background())
+	reader := &analysis.Reader{
+		Source: b.Recordings.analysis(), Chain: b.Recordings.chain(nil), Kept: kept, Name: f.Name, Facts: &f.Facts,
+		Path: f.File.Open,
+	}
+
+	return reader.Read(context.Background())
 }
 
 // npyFile encodes channels of equal length as an NPY file of shape (samples,

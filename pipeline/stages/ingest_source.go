@@ -2,6 +2,7 @@ package stages
 
 import (
 	"doubletake/dsp"
+	"doubletake/dsp/analysis"
 	"doubletake/dsp/balance"
 	"doubletake/ingest"
 	"doubletake/ingest/campaign"
@@ -16,21 +17,32 @@ import (
 
 // Source describes how the recordings of an experiment are read and how pairs are made from them.
 type Source struct {
-	plan.Columns                                  // columns of the tables
-	Ingest       setting.Campaign                 // settings, completed by facts about the campaign
-	Roles        condition.Roles                  // roles of the campaign's columns
-	DSP          config.DSP                       // settings of the construction
-	Construction dsp.Construction                 // how pairs are made
-	Table        *campaign.Conditions             // the table of conditions; nil without one
-	Pattern      *campaign.Pattern                // the pattern of file names; nil without one
-	Chains       map[string][]setting.NamedNumber // gain_db and sensitivity_v_per_pa of channels
-	Grouping     campaign.Grouping                // how the channels of a file become recordings
-	Options      ingest.Options                   // how files are opened
-	Reader       []kv.Pair                        // the program that reads the files, as a part of the keys of their tasks
-	Settings     []kv.Pair                        // settings that are part of the key of a file's task
-	Calibrator   *engine.Dep                      // the sensitivities by the calibrator; nil without a calibrator
-	Convert      map[string]units.Named           // conversions of conditions that come from no table
-	Balance      *balance.Balance                 // how columns become outcomes; nil for microphones
+	plan.Columns                                    // columns of the tables
+	Ingest         setting.Campaign                 // settings, completed by facts about the campaign
+	Roles          condition.Roles                  // roles of the campaign's columns
+	DSP            config.DSP                       // settings of the construction
+	Construction   dsp.Construction                 // how pairs are made
+	Table          *campaign.Conditions             // the table of conditions; nil without one
+	Pattern        *campaign.Pattern                // the pattern of file names; nil without one
+	Chains         map[string][]setting.NamedNumber // gain_db and sensitivity_v_per_pa of channels
+	Grouping       campaign.Grouping                // how the channels of a file become recordings
+	Options        ingest.Options                   // how files are opened
+	Reader         []kv.Pair                        // the program that reads the files, as a part of tasks\' keys
+	Settings       []kv.Pair                        // settings that are part of the key of a file's task
+	channelsListed bool                             // the channels used are the ones in the table of microphones
+	Calibrator     *engine.Dep                      // the sensitivities by the calibrator; nil without a calibrator
+	Convert        map[string]units.Named           // conversions of conditions that come from no table
+	Balance        *balance.Balance                 // how columns become outcomes; nil for microphones
+}
+
+// analysis returns how the files are read and analysed.
+func (s *Source) analysis() *analysis.Source {
+	name := s.Construction.Describe().Name
+	return &analysis.Source{
+		Source: *s.campaign(), Construction: s.Construction, DSP: &s.DSP.Settings, Balance: s.Balance, Options: s.Options,
+		ChannelsListed: s.channelsListed, Conditions: s.Conditions, Cells: s.Cells,
+		Seed: func(run string) uint64 { return plan.SeedOf(s.DSP.Seed, name, run) },
+	}
 }
 
 // campaign returns how the files become runs with conditions.

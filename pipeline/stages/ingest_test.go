@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"doubletake/dsp"
+	"doubletake/dsp/analysis"
 	"doubletake/ingest"
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/condition"
@@ -37,7 +38,7 @@ func TestPlanMicrophones(t *testing.T) {
 	assert.Equal(t, []string{"2"}, b.Recordings.Source.Grouping.Channels)
 
 	require.Len(t, b.Results, 2, "recordings")
-	assert.NotNil(t, b.Recordings.Files[1].Reading)
+	assert.NotNil(t, b.Recordings.Files[1].Kept)
 
 	// Known before any file is read, with the angle from the rotor plane.
 	known := b.Known[1].Numbers
@@ -86,7 +87,7 @@ func TestReadMicrophones(t *testing.T) {
 	assert.Equal(t, 3000.0, conditions["rpm"])
 	assert.Equal(t, 2.0, conditions["blades"])
 
-	r := newRun(b.Recordings.Source, res.Info, run.Run, 100, run.Scale, run.Units)
+	r := b.Recordings.Source.analysis().Run(res.Info, run.Run, 100, run.Scale, run.Units)
 	require.Len(t, r.Microphones, 2)
 	assert.Equal(t, 1, r.Microphones[second].Channel)
 	assert.Equal(t, 0.5, r.Microphones[second].Scale)
@@ -94,7 +95,7 @@ func TestReadMicrophones(t *testing.T) {
 	assert.EqualValues(t, 100, r.Samples)
 
 	renamed := ingest.Run{ID: "other", Recordings: run.Run.Recordings}
-	other := newRun(b.Recordings.Source, res.Info, renamed, 100, run.Scale, run.Units)
+	other := b.Recordings.Source.analysis().Run(res.Info, renamed, 100, run.Scale, run.Units)
 	assert.NotEqual(t, r.Seed, other.Seed, "seeds of two runs")
 }
 
@@ -114,7 +115,7 @@ func TestBadRecordings(t *testing.T) {
 	}
 }
 
-// A balance's columns make one recording; its samples are kept for a Reading, and
+// A balance's columns make one recording; its samples are kept for the analysis, and
 // its integral times are those of the method.
 func TestReadBalance(t *testing.T) {
 	text := "time,Fz,Fx\n"
@@ -126,8 +127,8 @@ func TestReadBalance(t *testing.T) {
 	b := planFiles(t, map[string]string{"a5_u10.csv": text},
 		`{files: "*.csv", pattern: "a{alpha_deg}_u{u_inf_m_s}.csv", columns: {lift_n: Fz, drag_n: Fx}}`,
 		`{triplets: split-halves}`)
-	reading := newReading()
-	res, err := read(b, 0, reading)
+	kept := analysis.NewKept()
+	res, err := read(b, 0, kept)
 	require.NoError(t, err)
 
 	run := res.Runs[0]
@@ -139,7 +140,7 @@ func TestReadBalance(t *testing.T) {
 	assert.Equal(t, 5.0, conditions["alpha_deg"])
 	assert.Equal(t, 10.0, conditions["u_inf_m_s"])
 
-	series := reading.Series(run.Run.ID)
+	series := kept.Series(run.Run.ID)
 	require.NotNil(t, series, "kept %d series", len(series))
 	assert.Equal(t, round(2+math.Cos(9)), series[1][3], "kept %d series", len(series))
 
@@ -163,20 +164,20 @@ func TestReadLoadsSpectra(t *testing.T) {
 	alone, err := read(b, 0, nil)
 	require.NoError(t, err)
 
-	reading := newReading()
-	res, err := read(b, 0, reading)
+	kept := analysis.NewKept()
+	res, err := read(b, 0, kept)
 	require.NoError(t, err)
 
 	assert.Equal(t, alone.Runs[0].Stats[0], res.Runs[0].Stats[0], "statistics")
 
 	run := res.Runs[0]
-	asked := newRun(b.Recordings.Source, res.Info, run.Run, 8000, run.Scale, run.Units)
+	asked := b.Recordings.Source.analysis().Run(res.Info, run.Run, 8000, run.Scale, run.Units)
 	want, err := b.Construction.(dsp.OfSpectra).Spectra(asked)
 	require.NoError(t, err)
 
-	assert.NotNil(t, reading.Spectra(want), "the spectra were not loaded")
+	assert.NotNil(t, kept.Spectra(want), "the spectra were not loaded")
 
-	reading.Free()
+	kept.Free()
 }
 
 // Settings that do not fit together are refused with their key.

@@ -12,6 +12,7 @@ import (
 	"strconv"
 
 	"doubletake/dsp"
+	"doubletake/dsp/analysis"
 	"doubletake/ingest/table"
 	"doubletake/internal/kv"
 	"doubletake/pipeline/config"
@@ -228,7 +229,7 @@ func (x *reportStage) collect(ctx context.Context, job *engine.Job, set triplets
 		}
 	}
 
-	var all []FileNotes
+	var all []analysis.FileNotes
 	if err := plan.ReadJSON(job.Input(x.trip.Notes.Task, x.trip.Notes.Output), &all); err != nil {
 		return found, err
 	}
@@ -255,7 +256,7 @@ func (x *reportStage) collect(ctx context.Context, job *engine.Job, set triplets
 }
 
 // addNotes adds the notes of the analysis of one file to the findings.
-func addNotes(found *findings.Findings, notes FileNotes) {
+func addNotes(found *findings.Findings, notes analysis.FileNotes) {
 	if notes.Skipped != nil {
 		found.Skipped = append(found.Skipped, notes.Skipped.Reason)
 	}

@@ -1,4 +1,4 @@
-package stages
+package analysis
 
 import (
 	"context"
@@ -9,17 +9,18 @@ import (
 	"doubletake/dsp"
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
+	"doubletake/ingest/recording"
 )
 
 // withSpeed returns the conditions of a recording. If the shaft speed was measured, it adds the speed and the
 // conditions that are derived from it: rpm_measured if a tachometer measured the speed, rpm_tracked if it was found in
 // the sound. halvesHz is the speed in each half of the recording; 0 in both halves means that it is not known.
-func (f *fileTables) withSpeed(rec ingest.Recording, halvesHz [2]float64) (map[string]float64, error) {
+func (r *Rows) withSpeed(rec ingest.Recording, halvesHz [2]float64) (map[string]float64, error) {
 	name := ""
 	switch {
-	case f.src.Ingest.Tachometer != nil:
+	case r.source.Settings.Tachometer != nil:
 		name = "rpm_measured"
-	case f.src.DSP.Track != nil:
+	case r.source.DSP.Track != nil:
 		name = "rpm_tracked"
 	}
 
@@ -31,7 +32,7 @@ func (f *fileTables) withSpeed(rec ingest.Recording, halvesHz [2]float64) (map[s
 	conditions := maps.Clone(rec.Conditions)
 	meanHz := (halvesHz[0] + halvesHz[1]) / 2
 	conditions[name] = 60 * meanHz
-	if err := f.src.Derive.AddConditions(conditions, rec.Labels); err != nil {
+	if err := r.source.Derive.AddConditions(conditions, rec.Labels); err != nil {
 		return nil, &fault.Error{Want: "a finite number", Found: err.Error()}
 	}
 
@@ -39,25 +40,25 @@ func (f *fileTables) withSpeed(rec ingest.Recording, halvesHz [2]float64) (map[s
 }
 
 // tachometer finds the pulses of the tachometer in a run. start is the first sample of the run, samples its length.
-func (f *fileTables) tachometer(ctx context.Context, run RunResult, start, samples int64) (*dsp.Pulses,
+func (r *Rows) tachometer(ctx context.Context, run recording.Run, start, samples int64) (*dsp.Pulses,
 	error,
 ) {
-	res := f.res
-	t := f.src.Ingest.Tachometer
-	k, err := ingest.FindChannel(res.Info, t.Channel)
+	file := r.file
+	t := r.source.Settings.Tachometer
+	k, err := ingest.FindChannel(file.Info, t.Channel)
 	if err != nil {
 		return nil, err
 	}
 
-	tacho := res.Info.Channels[k]
+	tacho := file.Info.Channels[k]
 	for _, rec := range run.Run.Recordings {
-		ch := res.Info.Channels[rec.Channels[0]]
+		ch := file.Info.Channels[rec.Channels[0]]
 		if rec.Channels[0] == k {
-			return nil, fault.At(res.Path, "channel "+ch.Name, "a microphone", "the tachometer", "leave it out of channels")
+			return nil, fault.At(file.Path, "channel "+ch.Name, "a microphone", "the tachometer", "leave it out of channels")
 		}
 
 		if tacho.Samples != ch.Samples || tacho.RateHz != ch.RateHz {
-			return nil, fault.At(res.Path, "channel "+tacho.Name,
+			return nil, fault.At(file.Path, "channel "+tacho.Name,
 				fmt.Sprintf("a tachometer sampled as the microphones are, %d samples at %g Hz", ch.Samples, ch.RateHz),
 				fmt.Sprintf("%d at %g Hz", tacho.Samples, tacho.RateHz), "")
 		}
@@ -68,5 +69,5 @@ func (f *fileTables) tachometer(ctx context.Context, run RunResult, start, sampl
 		o.Threshold = *t.Threshold
 	}
 
-	return dsp.FindPulses(ctx, f.rd, start, samples, o)
+	return dsp.FindPulses(ctx, r.rd, start, samples, o)
 }

@@ -1,4 +1,4 @@
-package stages
+package analysis
 
 import (
 	"context"
@@ -24,9 +24,9 @@ func (saw) Read(_ []int, start int64, dst [][]float64) (int, error) {
 	return len(dst[0]), io.EOF
 }
 
-// A Reading gives its spectra to who asks for the same, and its analyser back
+// A Kept gives its spectra to who asks for the same, and its analyser back
 // at most once.
-func TestReadingSpectra(t *testing.T) {
+func TestKeptSpectra(t *testing.T) {
 	segments := func(change func(r *dsp.Run)) *dsp.Segments {
 		settings := dsp.DefaultSettings()
 		r := &dsp.Run{
@@ -43,10 +43,10 @@ func TestReadingSpectra(t *testing.T) {
 
 	s := segments(func(*dsp.Run) {})
 
-	r := newReading()
+	r := NewKept()
 	assert.Nil(t, r.Spectra(s), "spectra of nothing")
 
-	a := borrowAnalyser()
+	a := BorrowAnalyser()
 	require.NoError(t, a.Load(context.Background(), saw{}, s))
 
 	r.SetSpectra(a)
@@ -65,25 +65,25 @@ func TestReadingSpectra(t *testing.T) {
 
 	r.Free()
 
-	assert.Nil(t, r.Spectra(s), "the Reading holds an analyser that it gave back")
+	assert.Nil(t, r.Spectra(s), "the Kept holds an analyser that it gave back")
 
 	r.Free()
 
-	if first, second := borrowAnalyser(), borrowAnalyser(); first == second {
+	if first, second := BorrowAnalyser(), BorrowAnalyser(); first == second {
 		t.Error("the analyser was given back twice")
 	}
 
-	var none *Reading
+	var none *Kept
 	none.Free()
 	none.SetSeries("a", [][]float64{{1}})
 
-	require.Nil(t, none.Spectra(s), "a nil Reading holds something")
-	assert.Empty(t, none.Series("a"), "a nil Reading holds something")
+	require.Nil(t, none.Spectra(s), "a nil Kept holds something")
+	assert.Empty(t, none.Series("a"), "a nil Kept holds something")
 }
 
-// Series are found by run, up to maxHeld samples.
-func TestReadingSeries(t *testing.T) {
-	r := newReading()
+// Series are found by run, up to maxKept samples.
+func TestKeptSeries(t *testing.T) {
+	r := NewKept()
 	x := [][]float64{{1, 2}, {3, 4}}
 	r.SetSeries("a", x)
 
@@ -94,9 +94,9 @@ func TestReadingSeries(t *testing.T) {
 	assert.Empty(t, r.Series("b"), "another run's series")
 
 	r.SetSeries("none", nil)
-	r.SetSeries("long", [][]float64{make([]float64, maxHeld)})
+	r.SetSeries("long", [][]float64{make([]float64, maxKept)})
 
-	assert.Empty(t, r.Series("long"), "more than MaxHeld samples are held")
+	assert.Empty(t, r.Series("long"), "more than maxKept samples are held")
 
 	r.Free() // nothing to give back
 }
