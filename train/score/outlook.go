@@ -1,6 +1,9 @@
 package score
 
-import "math"
+import (
+	"math"
+	"sort"
+)
 
 // This file says what further units would show about intervals that are undecided.
 
@@ -35,24 +38,28 @@ func (e Evidence) Outlook() Outlook {
 	}
 
 	outlook := none
-	for n := e.Units + 1; n <= mostUnits; n++ {
-		if outlook.Units == 0 && e.repeated(n).Grade() != Undecided {
-			outlook.Units = n
-			outlook.Like = unlessWide(e.repeated(n).Grade())
-			outlook.Best = unlessWide(e.with(n, 1).Grade())
-			outlook.Worst = unlessWide(e.with(n, 0).Grade())
-		}
-
-		if outlook.FewestHold == 0 && unlessWide(e.with(n, 1).Grade()) == Holds {
-			outlook.FewestHold = n
-		}
-
-		if outlook.Units > 0 && outlook.FewestHold > 0 {
-			break
-		}
+	if n := e.fewest(func(n int) bool { return e.repeated(n).Grade() != Undecided }); n > 0 {
+		outlook.Units = n
+		outlook.Like = unlessWide(e.repeated(n).Grade())
+		outlook.Best = unlessWide(e.with(n, 1).Grade())
+		outlook.Worst = unlessWide(e.with(n, 0).Grade())
 	}
 
+	outlook.FewestHold = e.fewest(func(n int) bool { return unlessWide(e.with(n, 1).Grade()) == Holds })
+
 	return outlook
+}
+
+// fewest returns the smallest number of units, above the measured units, from which a condition is met, or 0 if more
+// than mostUnits would be needed. The condition must stay met with more units: bounds of a share come closer to it.
+func (e Evidence) fewest(isMet func(units int) bool) int {
+	more := mostUnits - e.Units
+	k := sort.Search(max(0, more), func(k int) bool { return isMet(e.Units + 1 + k) })
+	if k >= more {
+		return 0
+	}
+
+	return e.Units + 1 + k
 }
 
 // unlessWide returns Holds for Wide, and other grades as they are.

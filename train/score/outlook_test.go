@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 )
 
 // The expected numbers are closed forms. If all of n values are inside, the lower bound of Clopper and Pearson is
@@ -86,4 +87,44 @@ func TestOutlookAgainstPooledUnits(t *testing.T) {
 		assert.Equal(t, outlook.Best, extended(outlook.Units, 1), "%s: all inside", name)
 		assert.Equal(t, outlook.Worst, extended(outlook.Units, 0), "%s: none inside", name)
 	}
+}
+
+// The witness asks for the grade with each number of units in turn. The shares and numbers are drawn.
+func TestOutlookAgainstCounting(t *testing.T) {
+	found := 0
+	rapid.Check(t, func(t *rapid.T) {
+		e := Evidence{
+			Level: 0.95, Units: rapid.IntRange(1, 40).Draw(t, "units"), Inside: rapid.Float64Range(0.5, 1).Draw(t, "inside"),
+			Inside68: rapid.Float64Range(0.2, 1).Draw(t, "inside 68 %"),
+		}
+		e.Effective = float64(e.Units) * rapid.Float64Range(1, 10).Draw(t, "values of a unit")
+		if e.Grade() != Undecided {
+			t.Skip("decided")
+		}
+
+		const most = 150 // units that the witness counts
+		like := 0
+		holds := 0
+		for n := e.Units + 1; n <= most; n++ {
+			if like == 0 && e.repeated(n).Grade() != Undecided {
+				like = n
+			}
+
+			if holds == 0 && unlessWide(e.with(n, 1).Grade()) == Holds {
+				holds = n
+			}
+		}
+
+		outlook := e.Outlook()
+		if outlook.Units <= most {
+			assert.Equal(t, like, outlook.Units)
+		}
+
+		if outlook.FewestHold <= most {
+			assert.Equal(t, holds, outlook.FewestHold)
+			found++
+		}
+	})
+
+	assert.Positive(t, found, "numbers that were compared")
 }
