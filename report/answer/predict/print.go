@@ -222,15 +222,14 @@ func (a *Answer) networkRows(text *strings.Builder, i int) {
 
 // legend prints an explanation of the printed columns.
 func (a *Answer) legend(text *strings.Builder) {
-	text.WriteString("\nThe interval is for one new measurement. Record: the share of values inside such intervals that " +
-		"the model had not seen.")
+	text.WriteString("\nThe interval is for one new measurement. Record: the share of values inside the ")
 
 	if a.Recommended == nil {
-		text.WriteString(" A split holds these values out; the error (rms) of the mean is from them too.")
+		text.WriteString("network's intervals. A split holds these values out; the error (rms) of the mean is from them too.")
 	} else {
-		text.WriteString(" \"left out\": conditions, or values of an input, that were left out of the training in turn, " +
-			"all outcomes together; otherwise values of this outcome that a split holds out, with the error (rms) of the " +
-			"mean.\n" +
+		text.WriteString("calibrated model's intervals; it had not seen these values. \"left out\": conditions, or values " +
+			"of an input, that were left out of the training in turn, all outcomes together. Otherwise values of this " +
+			"outcome that a split holds out, with the error (rms) of the mean.\n" +
 			"σ: standard uncertainty of one measurement. Before measuring: the grade found by leaving out training " +
 			"groups or conditions of the same class, and the width of the interval over its width without a model " +
 			"(the spread).")
