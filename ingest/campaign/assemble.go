@@ -366,13 +366,13 @@ func (f *assembly) edgesOf(row *ConditionRow, rate float64) (begin, end float64,
 
 	if rate <= 0 {
 		return 0, 0, f.table.rowError(*row, "a file of known rate", f.info.Path+", which states no sampling rate",
-			"give it, or row0 and row1")
+			"give the rate, or the interval in samples, in the columns row0 and row1")
 	}
 
 	for _, warning := range f.info.Warnings {
 		if warning.Code == "clock-gaps" {
 			return 0, 0, f.table.rowError(*row, "", fmt.Sprintf("an interval in seconds of %s, whose clock pauses", f.info.Path),
-				"give row0 and row1")
+				"give the interval in samples, in the columns row0 and row1")
 		}
 	}
 
@@ -543,7 +543,8 @@ func (f *assembly) statedFor(run ingest.Run, rec ingest.Recording, name string, 
 	case len(own) > 1:
 		return nil, f.table.rowError(*own[1].row, "one row for each recording",
 			fmt.Sprintf("a second one for %s (the first is in line %d)", rec.ID, own[0].row.Line),
-			"where they are about parts of it, columns t0_s and t1_s state their seconds, or row0 and row1 their samples")
+			"if each row is about a part of the recording, give the part in seconds, in the columns t0_s and t1_s, "+
+				"or in samples, in the columns row0 and row1")
 	}
 
 	return slices.Concat(f.ofFile, own[0].row.Given()), nil

@@ -38,7 +38,7 @@ func TestIntervalAcrossPause(t *testing.T) {
 	_, err := read("file,t0_s,t1_s,rpm\na.csv,5,8,3000\n")
 	require.ErrorContains(t, err, "line 2")
 	require.ErrorContains(t, err, "whose clock pauses")
-	require.ErrorContains(t, err, "give row0 and row1")
+	require.ErrorContains(t, err, "give the interval in samples, in the columns row0 and row1")
 
 	c, err := read("file,row0,row1,rpm\na.csv,5,8,3000\n")
 	require.NoError(t, err)

@@ -147,8 +147,12 @@ func (r Rotor) validateFields() error {
 	if len(f.list) == 0 {
 		samples := math.Round(r.RateHz * r.DurationS)
 		f.need(samples >= 2, "DurationS", "at least 2 samples", r.DurationS)
-		f.need(samples*float64(len(r.ThetaDeg)*r.sampleBytes()) <= math.MaxUint32-65536, "DurationS",
-			"a recording below 4 GiB, the limit of a WAV file", r.DurationS)
+
+		const mostBytes = math.MaxUint32 - 65536 // of the samples in a WAV file
+		frame := float64(len(r.ThetaDeg) * r.sampleBytes())
+		longest := math.Floor(mostBytes / frame / r.RateHz)
+		f.need(samples*frame <= mostBytes, "DurationS",
+			fmt.Sprintf("at most %g s, because a WAV file has less than 4 GiB", longest), r.DurationS)
 	}
 
 	return errors.Join(f.list...)

@@ -535,7 +535,7 @@ func TestRotorRefused(t *testing.T) {
 		{with(DefaultRotor(), func(r *Rotor) {
 			r.RateHz = 51200
 			r.DurationS = 3600
-		}), []string{"DurationS", "4 GiB"}},
+		}), []string{"DurationS: expected at most 3226 s", "4 GiB"}},
 		{with(DefaultRotor(), func(r *Rotor) { r.DurationS = 1e-5 }), []string{"at least 2 samples"}},
 	} {
 		for _, part := range c.want {

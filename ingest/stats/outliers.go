@@ -147,7 +147,7 @@ func (s *scan) outlier(channel int, far, rest cluster, summary Summary, meanOfOt
 		return ingest.Warning{Path: s.info.Path, Code: "missing-code", Text: text}, true
 	}
 
-	text += "correct them, or leave the interval out with row0 and row1"
+	text += "correct them, or list the good intervals in the conditions table, in the columns row0 and row1"
 
 	return ingest.Warning{Path: s.info.Path, Code: "spikes", Text: text}, true
 }

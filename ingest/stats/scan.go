@@ -417,6 +417,6 @@ func scanBlocks[T floats](ctx context.Context, s *scan, read func(channels []int
 func (s *scan) notFinite(channel int, sample int64, v float64) error {
 	return fault.At(s.info.Path, fmt.Sprintf("channel %s, sample %d", s.info.Channels[channel].Name, s.run.Row0+sample),
 		"a finite number", strconv.FormatFloat(v, 'g', -1, 64),
-		"leave the interval out with row0 and row1 in the conditions table, or the channel with channels, "+
-			"or this channel of this file with exclude: {file: …, channel: …}")
+		"list the good intervals in the conditions table, in the columns row0 and row1; or leave out this channel of "+
+			"this file with exclude: {file: …, channel: …}, or of all files with channels")
 }

@@ -121,7 +121,8 @@ func validateConditions(in *Ingest, key string, fail failFunc) {
 
 	_, namesRows := Find(in.InFile, "row0")
 	fail.when(namesRows, key+".inside",
-		"row0 and row1 are not conditions: list intervals in conditions, with columns row0,row1 or t0_s,t1_s")
+		"expected conditions, found row0 and row1, which are the ends of an interval: list intervals in the table "+
+			"conditions, in the columns row0 and row1 or t0_s and t1_s")
 
 	for _, entry := range in.Tolerances {
 		tolerance, err := condition.ParseTolerance(entry.Value)

@@ -108,11 +108,11 @@ func (f *file) frames(frame int64, o ingest.Options) (int64, error) {
 
 	switch {
 	case f.pipe && f.stated == 0:
-		found = fmt.Sprintf("the header claims no data, the placeholder of a writer that could not finish the header; "+
-			"there are %d whole frames", frames)
+		found = fmt.Sprintf("there are %d whole frames, but the header claims no data, the placeholder of a writer that "+
+			"could not finish the header", frames)
 	case f.pipe:
-		found = fmt.Sprintf("the header claims %d bytes, the placeholder of a streaming writer; there are %d whole frames",
-			f.stated, frames)
+		found = fmt.Sprintf("there are %d whole frames, but the header claims %d bytes, "+
+			"the placeholder of a streaming writer", frames, f.stated)
 	case f.stated > present:
 		found = fmt.Sprintf("the header claims %d frames, there are %d", f.stated/frame, frames)
 	case present%frame != 0:

@@ -85,7 +85,7 @@ func TestWAVRefused(t *testing.T) {
 		},
 		{
 			"2^32-1", with(func(s *ingesttest.WAV) { s.Claim = math.MaxUint32 }),
-			[]string{"4294967295 bytes, the placeholder of a streaming writer; there are 3 whole frames"},
+			[]string{"there are 3 whole frames, but the header claims 4294967295 bytes, the placeholder of a streaming writer"},
 		},
 		{
 			"0 with data following", with(func(s *ingesttest.WAV) { s.Claim = 0 }),
@@ -158,7 +158,7 @@ func TestWAVAttributes(t *testing.T) {
 
 	// A file that sox writes into a pipe states 2 GiB.
 	r, err := openFile(t, "sox_pipe.wav")
-	ingesttest.WantDataError(t, r, err, "placeholder of a streaming writer; there are 37 whole frames")
+	ingesttest.WantDataError(t, r, err, "there are 37 whole frames, but the header claims")
 
 	for file, name := range map[string]string{"sox_alaw.wav": "A-law", "sox_adpcm.wav": "Microsoft ADPCM"} {
 		r, err := openFile(t, file)
