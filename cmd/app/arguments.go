@@ -43,13 +43,19 @@ func arrange(list []*subcommand, words []string) ([]string, error) {
 		name = "version"
 		rest = nil
 	case "help", "h":
-		if len(rest) == 0 || rest[0] == "help" {
+		topics := slices.DeleteFunc(slices.Clone(rest), isHelpFlag)
+		if len(topics) == 0 || topics[0] == "help" {
 			return []string{"--help"}, nil
 		}
 
+		// `help budget` shows the document budget, and `help budget --help` the help of the command budget.
 		name = "help"
-		if _, ok := docs.FindPage(rest[0]); !ok {
-			name = rest[0]
+		hasFlag := len(topics) < len(rest)
+		isCommand := find(list, topics[0]) != nil
+		_, isDocument := docs.FindPage(topics[0])
+		rest = topics
+		if !isDocument || isCommand && hasFlag {
+			name = topics[0]
 			rest = []string{"--help"}
 			kind = "command or topic"
 		}
@@ -71,6 +77,9 @@ func arrange(list []*subcommand, words []string) ([]string, error) {
 
 	return nil, usage("unknown %s %q%s; the commands are %s", kind, name, hint(name, names), known)
 }
+
+// isHelpFlag reports whether a word asks for help.
+func isHelpFlag(word string) bool { return word == "--help" || word == "-help" || word == "-h" }
 
 // arrange returns the name of the command, its flags as --NAME=VALUE, "--", and its arguments. In words, everything
 // after "--" is an argument. It returns a *pipeline.UsageError for a wrong flag or value.

@@ -204,13 +204,14 @@ func TestUsageErrors(t *testing.T) {
 func TestHelp(t *testing.T) {
 	all := commands()
 
-	lines := [][]string{nil, {"--help"}, {"-h"}, {"help"}}
+	lines := [][]string{nil, {"--help"}, {"-h"}, {"help"}, {"help", "help"}, {"help", "--help"}, {"help", "-h"}}
 	for _, c := range all {
 		if c.name == "help" {
 			continue
 		}
 
 		lines = append(lines, []string{c.name, "--help"}, []string{c.name, "x.yaml", "-h"})
+		lines = append(lines, []string{"help", c.name, "--help"}, []string{"help", "--help", c.name})
 		if _, document := docs.FindPage(c.name); !document {
 			lines = append(lines, []string{"help", c.name})
 		}
@@ -233,8 +234,12 @@ func TestHelp(t *testing.T) {
 
 	// A document comes before the command of its name, and names that.
 	assert.Contains(t, printedBy(t, "help", "idea"), "# The idea\n")
+	assert.Contains(t, printedBy(t, "help", "idea", "--help"), "# The idea\n")
 	assert.Contains(t, printedBy(t, "help", "suggest"), "The command of this name: pipeline suggest --help\n")
 	assert.Contains(t, printedBy(t, "help", "tables"), "triplets.arrow\n")
+
+	assert.Contains(t, printedBy(t, "contrast", "--help"), "\n   --a value ", "flags of one letter have two hyphens")
+	assert.Contains(t, printedBy(t, "judge", "--help"), "pipeline judge [flags] PREDICTIONS --against PAIRS\n")
 
 	assert.Regexp(t, "^doubletake pipeline ", printedBy(t, "--version"))
 }
