@@ -74,10 +74,18 @@ var kinds = map[string]kind{
 	"level":   {want: "wants a number above 0.5 and below 1", limits: &limits{0.5, 1}},
 }
 
-// init keeps the library from printing a default of 0 in the help of numbers that have no default.
+// init keeps the library from printing a default of 0 in the help of numbers that have no default. It lets all flags
+// begin with two hyphens.
 func init() {
 	text := cli.FlagStringer
-	cli.FlagStringer = func(f cli.Flag) string { return strings.TrimSuffix(text(f), " (default: 0)") }
+	cli.FlagStringer = func(f cli.Flag) string {
+		line := strings.TrimSuffix(text(f), " (default: 0)")
+		if !strings.HasPrefix(line, "--") {
+			line = "-" + line // the library writes flags of one letter with one hyphen
+		}
+
+		return line
+	}
 }
 
 // flag returns the option as a flag of the library.
@@ -191,9 +199,17 @@ func newPlaceholders() placeholders {
 	return placeholders{inForm: strings.NewReplacer(inForm...), inProse: strings.NewReplacer(inProse...)}
 }
 
-// countArguments sets how many arguments the command takes: [NAME] may be left out, and NAME… may be repeated.
+// countArguments sets how many arguments the command takes: [NAME] may be left out, NAME… may be repeated, and a flag
+// that the command requires does not count, with its value.
 func (cmd *subcommand) countArguments() {
+	isFlagValue := false
 	for _, arg := range strings.Fields(cmd.args) {
+		isFlag := strings.HasPrefix(arg, "--")
+		if isFlag || isFlagValue {
+			isFlagValue = isFlag
+			continue
+		}
+
 		cmd.most++
 		if !strings.HasPrefix(arg, "[") {
 			cmd.least++

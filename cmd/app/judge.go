@@ -12,7 +12,8 @@ import (
 func runJudge(c *call) error {
 	against := c.String("against")
 	if against == "" {
-		return usage("pipeline judge wants --against, e.g. --against runs/drone or --against pairs.csv")
+		return usage("pipeline judge wants --against with the measured pairs, "+
+			"such as pipeline judge %s --against runs/drone, or --against pairs.csv", c.arg(0))
 	}
 
 	source, _, err := locate.Pairs(against, "")
