@@ -9,6 +9,9 @@ var (
 	axisWords = vocabulary.Whole(`[xyz]`)
 )
 
+// Called returns a column without cells, which tells what its name and its unit say.
+func Called(name, unit string) *Column { return &Column{Name: name, Head: name, Unit: unit} }
+
 // IsSetting reports whether a column, or a channel, is called as a setting, a clock, a counter, an uncertainty, a
 // state of the air or a position.
 func (c *Column) IsSetting() bool {

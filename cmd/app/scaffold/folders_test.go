@@ -14,13 +14,14 @@ import (
 	"time"
 	"unicode/utf16"
 
+	"github.com/parquet-go/parquet-go"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"doubletake/ingest"
 	"doubletake/ingest/ingesttest"
 	"doubletake/pipeline"
 	"doubletake/pipeline/config"
-	"github.com/parquet-go/parquet-go"
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // answers are what a person fills in, by key: facts that no file of the folders states.

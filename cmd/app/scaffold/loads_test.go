@@ -4,8 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/ingest"
 	"github.com/stretchr/testify/assert"
+
+	"doubletake/ingest"
 )
 
 // Channels of one rate, without unit: an engineer reads from the names which sets are of a balance or of coefficients,

@@ -162,7 +162,7 @@ func readLog(log string, files []string, columns map[string]string) (*campaign.C
 		return c, nil
 	}
 
-	options.IsName = func(column string) bool { return (&role.Column{Name: column}).IsObject() }
+	options.IsName = func(column string) bool { return role.Called(column, "").IsObject() }
 	c, err := campaign.ReadLog(log, options)
 	if err != nil {
 		return nil, firstErr

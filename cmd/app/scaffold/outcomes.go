@@ -45,7 +45,7 @@ func (p *plan) proposeOutcomes() {
 // letters is true.
 func (p *plan) liftAndDrag(letters bool) (columns []config.NamedString) {
 	for i, channel := range p.Channels {
-		base := strings.ToLower(channel[strings.LastIndexAny(channel, "/.")+1:])
+		base := strings.ToLower(lastPart(channel))
 		name := vocabulary.LiftAndDrag[strings.TrimSuffix(base, "_n")]
 		isLetter := len(base) < 2
 		if name == "" || isLetter && !letters {
@@ -93,7 +93,7 @@ func (p *plan) noteOtherChannels() {
 // settingChannels returns the indices of the channels that are settings, clocks, counters or states of the air.
 func (p *plan) settingChannels() (channels []int) {
 	for i, channel := range p.Channels {
-		column := &role.Column{Name: channel, Head: channel, Unit: p.units[i]}
+		column := role.Called(channel, p.units[i])
 		isClock := i < len(p.isRising) && p.isRising[i]
 		isOutcome := column.HasWord(vocabulary.Outcomes) && !column.HasWord(vocabulary.Uncertainties)
 		if !isOutcome && (isClock || column.IsSetting()) {

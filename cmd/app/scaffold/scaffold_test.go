@@ -12,13 +12,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"doubletake/ingest/role"
 	"doubletake/ingest/simulate"
 	"doubletake/internal/testfile"
 	"doubletake/pipeline"
 	"doubletake/pipeline/config"
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // Expected patterns are written by hand from the names. "": a table holds what they state.

@@ -7,11 +7,11 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/ingest/ingesttest"
-	"doubletake/ingest/role"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"doubletake/ingest/ingesttest"
+	"doubletake/ingest/role"
 )
 
 // npzOf returns a NumPy archive of arrays of float64. names and values belong together.
