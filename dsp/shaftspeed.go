@@ -270,8 +270,11 @@ func (f *speedFinder) comb(level amplitude, shaft, offset float64) float64 {
 // best rules out most of the grid by upper bounds of comb, part by part, and most of the rest by scores
 // with roughAmplitude. logAmplitude decides between the few speeds left.
 func (f *speedFinder) best(lo, hi float64, score func(level amplitude, shaft, least float64) float64) float64 {
-	const partSize = 4 // speeds in a part
-	steps := int(math.Ceil((hi - lo) * 8 * float64(f.blades*f.harm) / f.lines.binHz))
+	const (
+		partSize     = 4 // speeds in a part
+		speedsPerBin = 8 // steps in which the highest harmonic moves by one bin
+	)
+	steps := int(math.Ceil((hi - lo) * speedsPerBin * float64(f.blades*f.harm) / f.lines.binHz))
 	speed := func(i int) float64 { return lo + (hi-lo)*float64(i)/float64(max(1, steps)) }
 
 	f.parts = f.parts[:0]
@@ -339,7 +342,7 @@ func (f *speedFinder) bound(lo, hi float64) float64 {
 func (f *speedFinder) refine(nominal float64) (shaft float64, ok bool) {
 	lo := nominal * (1 - f.lines.tolerance)
 	hi := nominal * (1 + f.lines.tolerance)
-	f.whiten(int(0.5*float64(f.blades)*nominal/f.lines.binHz), f.teeth(lo, hi)...)
+	f.whiten(f.halfSpacing(nominal), f.teeth(lo, hi)...)
 	combScore := func(level amplitude, shaft, _ float64) float64 { return f.comb(level, shaft, 0) }
 	shaft, count := f.polish(f.best(lo, hi, combScore))
 	if count == 0 {
@@ -349,10 +352,16 @@ func (f *speedFinder) refine(nominal float64) (shaft float64, ok bool) {
 	return max(lo, min(hi, shaft)), true
 }
 
+// halfSpacing returns half the distance of two harmonics at a shaft speed, in bins: whiten takes the floor over this
+// number of bins to each side, so that it contains one line at most.
+func (f *speedFinder) halfSpacing(shaft float64) int {
+	return int(0.5 * float64(f.blades) * shaft / f.lines.binHz)
+}
+
 // track returns the shaft speed from lo to hi that explains the spectrum best, and the number of
 // harmonics whose lines emerge at that speed. One line alone does not prove a speed.
 func (f *speedFinder) track(lo, hi float64) (shaft float64, count int) {
-	f.whiten(int(0.5*float64(f.blades)*lo/f.lines.binHz), [2]int{0, f.last})
+	f.whiten(f.halfSpacing(lo), [2]int{0, f.last})
 	return f.polish(f.best(lo, hi, f.fundamental))
 }
 

@@ -310,76 +310,60 @@ func (t *trainer[T]) fillLossWeights(idx []int32, norm float64) {
 // feedback, then all with y1 fed back and, with Symmetrised, all with y2 fed back. It clears the padding up to rows.
 func (t *trainer[T]) fill(data []T, idx []int32, swapped []bool, rows int) {
 	count := len(idx)
-	inputs := t.inputs
 	d := t.outcomes
-	ld := t.ldIn
-	row := inputs + 2*d
+	width := t.inputs + 2*d // numbers of a triplet
 	for i, q := range idx {
-		src := data[int(q)*row : (int(q)+1)*row]
-		x := src[:inputs]
-		y1 := src[inputs : inputs+d]
-		y2 := src[inputs+d:]
+		triplet := data[int(q)*width : (int(q)+1)*width]
+		x := triplet[:t.inputs]
+		y1 := triplet[t.inputs : t.inputs+d]
+		y2 := triplet[t.inputs+d:]
 		if swapped != nil && swapped[i] {
 			y1, y2 = y2, y1
 		}
 
-		z := t.z[i*ld:][:ld]
-		for j := range inputs { // a loop is faster than copy here
-			z[j] = x[j]
-		}
-
-		t1 := t.t1[i*d:][:len(y1)]
-		t2 := t.t2[i*d:][:len(y1)]
-		for j := inputs; j < inputs+d; j++ {
-			z[j] = t.none
-		}
-
-		f := t.z[(count+i)*ld:][:ld] // the row with y1 fed back
-		for j := range inputs {
-			f[j] = x[j]
-		}
-
-		fed := f[inputs:][:len(y1)]
-		next1 := t.t1[(count+i)*d:][:len(y1)]
-		next2 := t.t2[(count+i)*d:][:len(y1)]
-		for j, y := range y1 {
-			fed[j] = y
-			t1[j] = y
-			t2[j] = y
-			next1[j] = y2[j]
-			next2[j] = y2[j]
-		}
-
-		if t.flag > 0 {
-			z[inputs+d] = 0
-			f[inputs+d] = 1
-		}
-
 		if !t.symmetric {
+			t.fillRow(i, x, nil, y1, y1)
+			t.fillRow(count+i, x, y1, y2, y2)
 			continue
 		}
 
-		f = t.z[(2*count+i)*ld:][:ld] // the row with y2 fed back
-		for j := range inputs {
-			f[j] = x[j]
-		}
-
-		fed = f[inputs:][:len(y2)]
-		next1 = t.t1[(2*count+i)*d:][:len(y2)]
-		next2 = t.t2[(2*count+i)*d:][:len(y2)]
-		for j, y := range y2[:len(y1)] {
-			fed[j] = y
-			t2[j] = y // the first answer predicts both outcomes
-			next1[j] = y1[j]
-			next2[j] = y1[j]
-		}
-
-		if t.flag > 0 {
-			f[inputs+d] = 1
-		}
+		t.fillRow(i, x, nil, y1, y2) // the first answer predicts both outcomes
+		t.fillRow(count+i, x, y1, y2, y2)
+		t.fillRow(2*count+i, x, y2, y1, y1)
 	}
 
-	clear(t.z[t.passes*count*ld : rows*ld])
+	clear(t.z[t.passes*count*t.ldIn : rows*t.ldIn])
+}
+
+// fillRow writes network row r: the inputs x, the outcomes fed back, and the two targets. fed is nil if nothing is fed
+// back.
+func (t *trainer[T]) fillRow(r int, x, fed, target1, target2 []T) {
+	z := t.z[r*t.ldIn:][:t.ldIn]
+	for j, v := range x { // a loop is faster than copy here
+		z[j] = v
+	}
+
+	d := len(target1)
+	feedback := z[len(x):][:d]
+	t1 := t.t1[r*d:][:d]
+	t2 := t.t2[r*d:][:d]
+	target2 = target2[:d]
+	for j, y := range target1 {
+		feedback[j] = t.none
+		t1[j] = y
+		t2[j] = target2[j]
+	}
+
+	for j, y := range fed {
+		feedback[j] = y
+	}
+
+	if t.flag > 0 {
+		z[len(x)+d] = 0
+		if fed != nil {
+			z[len(x)+d] = 1
+		}
+	}
 }
 
 // step changes the parameters by Adam with the gradient g and the step size rate. It clears g.

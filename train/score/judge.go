@@ -28,6 +28,8 @@ const (
 	z68 = 1.0
 	// z95 is the half width of the 95 % interval in deviations.
 	z95 = 1.959963984540054
+	// chebyshevRisk is the probability that the true mean is outside of the Chebyshev interval chebyshev95.
+	chebyshevRisk = 0.05
 	// enceBins is the largest number of bins of ENCE.
 	enceBins = 10
 	// FloorShare is the share of Var(y) to which smaller v̂ are raised in QLIKE (docs/method.md#scores), because ln v̂ and
@@ -240,7 +242,7 @@ func (r *Scores) judgeEpistemic(s Set, epistemic []float64) {
 		return
 	}
 
-	calibration := CalibrateCov(product(weight, epistemic), product(weight, measured), cluster, 0)
+	calibration := CalibrateCov(product(weight, epistemic), product(weight, measured), cluster, automaticBins)
 	r.ratio(calibration, runs)
 	r.set("nonpositive", calibration.NonPositive)
 
@@ -291,7 +293,7 @@ func (r *Scores) qlike(s Set, epistemic, measured []float64) {
 
 		qlike += weight * (math.Log(raised) + measured[k]/raised) / n
 
-		if half, ok := Chebyshev(v, 0.05); ok {
+		if half, ok := Chebyshev(v, chebyshevRisk); ok {
 			halfWidths += half
 			positive++
 		}

@@ -316,7 +316,7 @@ func (s Set) errors(m Numbers, cols, run []int, runs int) {
 		return
 	}
 
-	c := CalibrateCov(cov, e, cluster, 0)
+	c := CalibrateCov(cov, e, cluster, automaticBins)
 	m.ratio(c, runs)
 	m.set("calibrated_fraction", c.Agreeing)
 

@@ -243,10 +243,17 @@ type Calibration struct {
 	NonPositive float64 // share of values with C ≤ 0, for which there is no interval
 }
 
+// Numbers of bins of CalibrateCov.
+const (
+	automaticBins = 0  // value of bins: the number of values decides
+	mostBins      = 10 // largest number then
+	leastInBin    = 5  // smallest number of values in a bin then
+)
+
 // CalibrateCov compares the covariances C with the measured errors e: the ratio of their sums, and their means in bins
 // of C with equal counts. Equal values of C are in one bin, so that the counts are equal as far as ties allow, and the
-// result does not depend on the order of the rows. If bins is 0, there are ten bins, or fewer with at least five values
-// each. CalibrateCov panics if the slices have different lengths.
+// result does not depend on the order of the rows. If bins is automaticBins, there are ten bins, or fewer with at least
+// five values each. CalibrateCov panics if the slices have different lengths.
 func CalibrateCov(cov, e []float64, cluster []int, bins int) Calibration {
 	sameLength("CalibrateCov", len(cov), len(e), len(cluster))
 	n := len(cov)
@@ -280,8 +287,8 @@ func CalibrateCov(cov, e []float64, cluster []int, bins int) Calibration {
 		c.Undefined = "the covariances do not sum to a positive value"
 	}
 
-	if bins <= 0 {
-		bins = min(max(n/5, 1), 10)
+	if bins <= automaticBins {
+		bins = min(max(n/leastInBin, 1), mostBins)
 	}
 
 	agree := 0
