@@ -279,7 +279,7 @@ var limits = []limit{
 	{"toy", "train.optimizer.learning_rate", "-1 0 3 1e300", "1e-6 1"},
 	{"toy", "train.optimizer.weight_decay", "-1 1000 1e300", "0 0.01"},
 	{"toy", "train.optimizer.batch", "-1 0 0.5 1001 1048577 1e300", "1 1000"},
-	{"balance", "train.optimizer.batch", "751", "750"},
+	{"balance", "train.optimizer.batch", "501", "500"},
 	{"microphones", "train.optimizer.batch", "5", "4"},
 	{"blocks", "train.optimizer.batch", "3", "2"},
 	{"toy", "train.optimizer.epochs", "-1 0 0.5 10000001 1e300", "1 500"},

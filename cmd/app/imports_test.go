@@ -50,7 +50,8 @@ var imports = []struct{ of, may string }{
 	{"report", "report/figure/... ingest/fault ingest/units train/numbers train/score train/triplets " +
 		"train/honest/interval train/honest/scale docs"},
 	// The lowest room that may know the outcomes of dsp and the set of train.
-	{"report/pairs", "dsp ingest/campaign ingest/condition ingest/derive ingest/fault ingest/spelling ingest/table " +
+	{"report/pairs", "dsp ingest ingest/campaign ingest/condition ingest/derive ingest/fault ingest/setting " +
+		"ingest/spelling ingest/table " +
 		"ingest/units train/triplets"},
 	// What the data show about themselves, and what mistakes cost.
 	{"report/findings", "dsp ingest ingest/campaign ingest/fault ingest/table ingest/units report train/honest " +

@@ -12,10 +12,12 @@ import (
 	"doubletake/dsp"
 	"doubletake/dsp/analysis"
 	"doubletake/dsp/background"
+	"doubletake/ingest/condition"
 	"doubletake/ingest/fault"
 	"doubletake/internal/kv"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/plan"
+	"doubletake/report/pairs"
 	"doubletake/report/pairs/repeats"
 )
 
@@ -70,7 +72,7 @@ func planDSP(exp plan.Experiment, ing ingestResult) (dspResult, error) {
 	s.local = append([]kv.Pair{
 		{Key: "conditions", Value: strings.Join(rec.Conditions, ",")},
 		{Key: "on_bad_recording", Value: rec.Ingest.OnBadRecording},
-	}, rec.LabelSetting()...)
+	}, plan.LabelSetting(&rec.Columns)...)
 	if b := rec.Ingest.Background; b != nil && b.Subtract {
 		s.local = append(s.local, kv.Pair{Key: "background", Value: "subtracted"})
 	}
@@ -142,7 +144,8 @@ func (s *dspStage) settingsRead() []kv.Pair {
 	}
 
 	// The columns state the definitions of derived conditions and outcomes.
-	read = append(read, src.Derived(slices.Concat(src.Derive.Conditions(), src.Derive.Outcomes()))...)
+	derived := slices.Concat(src.Derive.Conditions(), src.Derive.Outcomes())
+	read = append(read, plan.DerivedSettings(&src.Columns, derived)...)
 
 	return append(read, src.Reader...)
 }
@@ -226,7 +229,7 @@ func (s *dspStage) planTriplets(parts []engine.Dep, ing ingestResult) dspResult 
 		task.Local = append(task.Local, kv.Pair{Key: "background", Value: "notes by how much levels read high"})
 	}
 
-	task.Local = append(task.Local, ing.Points.Settings(s.exp.Ingest.Tolerances)...)
+	task.Local = append(task.Local, plan.PointSettings(ing.Points, s.exp.Ingest.Tolerances)...)
 
 	res := dspResult{
 		Triplets: engine.Dep{Task: task.ID, Output: tripletsArrow},
@@ -260,12 +263,12 @@ func (s *dspStage) planTriplets(parts []engine.Dep, ing ingestResult) dspResult 
 }
 
 // writeTriplets pairs the rows of all files, if they are repeats, and writes the tables.
-func (s *dspStage) writeTriplets(job *engine.Job, all *joined, points plan.Points, meta []kv.Pair) error {
+func (s *dspStage) writeTriplets(job *engine.Job, all *joined, points condition.Points, meta []kv.Pair) error {
 	if all.triplets.Rows() == 0 {
 		return fault.At(s.exp.File.Path, s.exp.Key, "at least one triplet", "none: "+analysis.NothingLeft(all.notes), "")
 	}
 
-	if err := points.AddSetPoints(s.exp.Ingest.Tolerances, all.triplets); err != nil {
+	if err := pairs.AddSetPoints(all.triplets, s.exp.Ingest.Tolerances, points); err != nil {
 		return err
 	}
 

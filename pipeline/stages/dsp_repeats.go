@@ -3,6 +3,7 @@ package stages
 import (
 	"slices"
 
+	"doubletake/ingest/setting"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/report/pairs/repeats"
 )
@@ -11,7 +12,7 @@ import (
 // are not compared, and derived conditions only with a tolerance.
 func pairing(exp plan.Experiment, rec *Recordings) *repeats.Pairing {
 	pairing := &repeats.Pairing{
-		Path: exp.File.Path, Place: exp.Key + ".dsp", Tolerances: plan.Tolerances(rec.DSP.Tolerances),
+		Path: exp.File.Path, Place: exp.Key + ".dsp", Tolerances: setting.Tolerances(rec.DSP.Tolerances),
 		Stated: exp.StatedConditions(), Occasions: rec.Ingest.Occasions, Across: rec.DSP.Across,
 	}
 

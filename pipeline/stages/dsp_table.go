@@ -8,6 +8,7 @@ import (
 	"doubletake/internal/kv"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/plan"
+	"doubletake/report/pairs"
 	"doubletake/report/pairs/repeats"
 )
 
@@ -21,7 +22,7 @@ func planTableTriplets(exp plan.Experiment, ing ingestResult) dspResult {
 
 	task := exp.Add(&engine.Task{
 		ID: exp.ID("triplets"), Stage: "dsp", Version: dspVersion, Config: plan.Stated(meta), Weight: 0.1,
-		Local:   points.Settings(exp.Ingest.Tolerances),
+		Local:   plan.PointSettings(points, exp.Ingest.Tolerances),
 		Deps:    []engine.Dep{source},
 		Publish: []engine.Link{{Output: tripletsArrow, Path: exp.Published("dsp", tripletsArrow)}},
 		Run: func(_ context.Context, job *engine.Job) error {
@@ -35,7 +36,7 @@ func planTableTriplets(exp plan.Experiment, ing ingestResult) dspResult {
 			}
 
 			tab.Meta = meta
-			if err := points.AddSetPoints(exp.Ingest.Tolerances, tab); err != nil {
+			if err := pairs.AddSetPoints(tab, exp.Ingest.Tolerances, points); err != nil {
 				return err
 			}
 

@@ -232,7 +232,7 @@ func speedSquare(t *testing.T) *derive.Set {
 // Repeats are compared by the conditions that are known before a run is analysed, and by derived conditions only within
 // a tolerance.
 func TestPairing(t *testing.T) {
-	source := &Source{Columns: plan.Columns{
+	source := &Source{Columns: pairs.Columns{
 		Conditions: []string{"rpm", "rpm_tracked", "square"}, Found: []string{"rpm_tracked", "square"},
 		Labels: []string{"propeller", "day"}, Derive: speedSquare(t),
 	}}

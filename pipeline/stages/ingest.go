@@ -13,6 +13,7 @@ import (
 	"doubletake/ingest/setting"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/plan"
+	"doubletake/report/pairs"
 )
 
 // ingestVersion is the version of this stage's results. Raise it when the stage gives
@@ -39,13 +40,13 @@ const (
 
 // ingestResult is the part of stage ingest that later stages need.
 type ingestResult struct {
-	plan.Columns
+	pairs.Columns
 
 	Data         string           // the kind of data: simulated if a file's name says so
 	Construction dsp.Construction // how pairs are made; nil for a table of pairs
 	PairKind     string           // same-run, repeat-run or synthetic (docs/method.md#units-of-data)
 	Known        condition.Rows   // conditions of the recordings, if they are known before any file is read
-	Points       plan.Points      // set points of the conditions, if they are known before any file is read
+	Points       condition.Points // set points of the conditions, if they are known before any file is read
 	Results      []engine.Dep     // the FileResult of each file; without channels and runs if shards join the files
 	Shards       []plan.Shard     // ranges of the files that are joined by tasks of their own; nil for few files
 	Index        *engine.Dep      // recordings.arrow
@@ -98,7 +99,7 @@ func planIngest(exp plan.Experiment, sim simulateResult) (ingestResult, error) {
 		return ingestResult{}, err
 	}
 
-	rec.Settings = append(rec.settingsRead(), rec.Derived(rec.BeforeAnalysis())...)
+	rec.Settings = append(rec.settingsRead(), plan.DerivedSettings(&rec.Columns, rec.BeforeAnalysis())...)
 	rec.Calibrator, err = planCalibrator(exp, rec.Source)
 	if err != nil {
 		return ingestResult{}, err

@@ -6,17 +6,15 @@ import (
 	"fmt"
 	"os"
 	"runtime"
-	"slices"
 
 	"doubletake/dsp/analysis"
 	"doubletake/dsp/calibration"
 	"doubletake/ingest"
 	"doubletake/ingest/campaign"
-	"doubletake/ingest/fault"
 	"doubletake/ingest/recording"
 	"doubletake/internal/parallel"
 	"doubletake/pipeline/stages/plan"
-	"doubletake/train/triplets"
+	"doubletake/report/pairs"
 )
 
 // checkFiles opens the files of an experiment, reads their headers and assembles their runs. It finds missing columns
@@ -70,8 +68,14 @@ func (r *ingestResult) checkTable(exp plan.Experiment) ([]ingest.Warning, error)
 		return nil, err
 	}
 
-	if err := checkConstant(exp, r.Pairs.Files[0].Name, pairTable); err != nil {
-		return nil, err
+	warnings := pairTable.Warnings
+	if len(exp.Train.Splits) > 0 {
+		constant, err := pairs.WarnConstant(r.Pairs.Files[0].Name, pairTable, exp.Train.Outcomes)
+		if err != nil {
+			return nil, err
+		}
+
+		warnings = append(warnings, constant...)
 	}
 
 	r.Known = pairTable.Conditions()
@@ -79,41 +83,7 @@ func (r *ingestResult) checkTable(exp plan.Experiment) ([]ingest.Warning, error)
 		return nil, err
 	}
 
-	return pairTable.Warnings, nil
-}
-
-// checkConstant adds a warning to the table for each outcome that is one number in all pairs: training leaves it out.
-// It returns an error if the configuration names such an outcome, or if all outcomes are constant.
-func checkConstant(exp plan.Experiment, path string, pairTable *campaign.PairTable) error {
-	if pairTable.N < 2 || len(exp.Train.Splits) == 0 {
-		return nil
-	}
-
-	named := len(exp.Train.Outcomes) > 0
-	trained := pairTable.Outcomes
-	if named {
-		trained = exp.Train.Outcomes
-	}
-
-	var same []string
-	for _, name := range trained {
-		k := slices.Index(pairTable.Outcomes, name)
-		if k >= 0 && triplets.ScaleOf(1, pairTable.Y1[k], pairTable.Y2[k]).Std[0] == 0 {
-			same = append(same, fmt.Sprintf("%s is %g in all %d pairs", name, pairTable.Y1[k][0], pairTable.N))
-		}
-	}
-
-	if len(same) > 0 && (named || len(same) == len(trained)) {
-		return fault.At(path, "", "outcomes that vary", same[0],
-			"nothing can be learnt of it: name the other columns under table: {y1: …, y2: …}, or repeats")
-	}
-
-	for _, text := range same {
-		pairTable.Warnings = append(pairTable.Warnings,
-			ingest.Warn(path, "constant-outcome", "%s: nothing is trained on it", text))
-	}
-
-	return nil
+	return warnings, nil
 }
 
 // checkFile checks file i as its task would read it. It reads all samples if whole is true, and few otherwise.

@@ -37,7 +37,7 @@ func (r *Recordings) settleConstruction(exp plan.Experiment) error {
 	}
 
 	r.Conditions = unique(removeNames(numbers, r.isRun), r.Found)
-	r.SetTexts(exp, removeNames(texts, r.isRun))
+	r.SetTexts(exp.Roles(), removeNames(texts, r.isRun))
 
 	return nil
 }

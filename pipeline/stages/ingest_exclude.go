@@ -21,7 +21,7 @@ func conditionExclusions(exp plan.Experiment) setting.Exclusions {
 // withTolerances changes the exclusions of list to compare numbers within the tolerances of set points, and returns
 // list.
 func withTolerances(exp plan.Experiment, list setting.Exclusions) setting.Exclusions {
-	tolerances := plan.Tolerances(exp.Ingest.Tolerances)
+	tolerances := setting.Tolerances(exp.Ingest.Tolerances)
 	isEqual := func(name string, a, b float64) bool { return tolerances[name].Equal(a, b) }
 	for i := range list {
 		if conditions, ok := list[i].Where.(holdout.Holdout); ok {

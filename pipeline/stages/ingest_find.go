@@ -14,12 +14,13 @@ import (
 	"doubletake/ingest/condition"
 	"doubletake/ingest/setting"
 	"doubletake/pipeline/stages/plan"
+	"doubletake/report/pairs"
 )
 
 // findFiles finds the raw files of an experiment: the files that the tasks of stage simulate write, or the files that
 // the configuration names.
 func findFiles(exp plan.Experiment, sim simulateResult) (*Recordings, error) {
-	columns := plan.Columns{Converted: map[string]string{}}
+	columns := pairs.Columns{Converted: map[string]string{}}
 	r := &Recordings{Source: &Source{Ingest: exp.Ingest, Roles: exp.Roles(), DSP: exp.DSP, Columns: columns}}
 	if sim.Campaign == nil {
 		if err := r.findMeasured(exp); err != nil {

@@ -10,6 +10,7 @@ import (
 	"doubletake/internal/kv"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/plan"
+	"doubletake/report/pairs"
 )
 
 // planIndex adds the task that writes recordings.arrow: the index of all recordings with their statistics and digests.
@@ -21,7 +22,7 @@ func planIndex(exp plan.Experiment, rec *Recordings, shards []plan.Shard, result
 	*engine.Dep,
 ) {
 	meta := exp.Meta(plan.Settings("ingest", rec.Ingest))
-	columns := plan.Columns{Conditions: rec.BeforeAnalysis(), Labels: rec.Labels, Derive: rec.Derive}
+	columns := pairs.Columns{Conditions: rec.BeforeAnalysis(), Labels: rec.Labels, Derive: rec.Derive}
 	add := func(task engine.Task, meta []kv.Pair) string {
 		task.Run = func(_ context.Context, job *engine.Job) error { return writeIndex(job, columns, meta, task.Deps) }
 		return exp.Add(&task).ID
@@ -31,7 +32,7 @@ func planIndex(exp plan.Experiment, rec *Recordings, shards []plan.Shard, result
 		ID: exp.ID("recordings"), Stage: "ingest", Version: ingestVersion, Deps: results, Weight: 0.05,
 		Replaces: shards != nil,
 		Local: append([]kv.Pair{{Key: "conditions", Value: strings.Join(columns.Conditions, ",")}},
-			columns.LabelSetting()...),
+			plan.LabelSetting(&columns)...),
 	}
 
 	var short, parts []engine.Dep
@@ -57,7 +58,7 @@ func planIndex(exp plan.Experiment, rec *Recordings, shards []plan.Shard, result
 
 // writeIndex writes the rows of some files, or joins the rows that other tasks wrote. The task of a shard has no
 // metadata; writeIndex then also writes the part of the files' results that later tasks need.
-func writeIndex(job *engine.Job, columns plan.Columns, meta []kv.Pair, deps []engine.Dep) error {
+func writeIndex(job *engine.Job, columns pairs.Columns, meta []kv.Pair, deps []engine.Dep) error {
 	tab := &table.Table{Meta: meta}
 	var short []FileResult
 	for _, dep := range deps {
@@ -100,7 +101,7 @@ func writeIndex(job *engine.Job, columns plan.Columns, meta []kv.Pair, deps []en
 }
 
 // addToIndex appends a row for each channel of a file's recordings.
-func addToIndex(tab *table.Table, columns plan.Columns, res *FileResult) {
+func addToIndex(tab *table.Table, columns pairs.Columns, res *FileResult) {
 	for _, run := range res.Runs {
 		i := 0
 		for _, rec := range run.Run.Recordings {

@@ -5,6 +5,7 @@ import (
 
 	"doubletake/dsp"
 	"doubletake/ingest/condition"
+	"doubletake/ingest/setting"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/train/holdout"
 )
@@ -68,8 +69,8 @@ func (r *ingestResult) Names(label string) ([]string, error) {
 // moveToSetPoints finds the set points of each condition with a tolerance and moves the values in Known to them. It
 // finds them in the known values, and in values in the names of files that are near known values.
 func (r *ingestResult) moveToSetPoints() error {
-	r.Points = plan.Points{}
-	for name, tolerance := range plan.Tolerances(r.Tolerances) {
+	r.Points = condition.Points{}
+	for name, tolerance := range setting.Tolerances(r.Tolerances) {
 		values, err := r.Values(name)
 		if err != nil {
 			return err

@@ -103,7 +103,7 @@ func TestLabelsOfNamesAndTables(t *testing.T) {
 	p, err := readTables(b.Pairs.Files, b.Pairs.Options)
 	require.NoError(t, err)
 
-	trip, recs := pairTables(p, "", []string{"east.csv", "west.csv"}, []string{"1", "2"})
+	trip, recs := pairs.TabulateRuns(p, "", []string{"east.csv", "west.csv"}, []string{"1", "2"})
 	for name, want := range map[string]string{"rig": "[east east west west]", "propeller": "[APC HQ APC HQ]"} {
 		for _, c := range []*string{&trip.Column(name).Description, &recs.Column(name).Description} {
 			assert.Equal(t, pairs.LabelText, *c, "description")

@@ -12,6 +12,7 @@ import (
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/condition"
 	"doubletake/ingest/format/program"
+	"doubletake/ingest/setting"
 	"doubletake/internal/kv"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/plan"
@@ -21,7 +22,7 @@ import (
 // and how the files are opened. It returns an error about settings that do not fit together.
 func (r *Recordings) settleSettings(exp plan.Experiment) error {
 	outcomes := dsp.OutcomeNames(r.Construction, &exp.DSP.Settings, balance.SeriesNames(&r.Ingest, exp.DSP.ChordM > 0))
-	if err := r.SetDerived(exp, nil, outcomes); err != nil {
+	if err := exp.SetDerived(&r.Columns, nil, outcomes); err != nil {
 		return err
 	}
 
@@ -30,7 +31,7 @@ func (r *Recordings) settleSettings(exp plan.Experiment) error {
 		columns = append(columns, column.Name)
 	}
 
-	if err := r.SetTolerances(exp, columns); err != nil {
+	if err := exp.SetTolerances(&r.Columns, columns); err != nil {
 		return err
 	}
 
@@ -90,7 +91,7 @@ func settleReading(exp plan.Experiment, src *Source) error {
 	}
 
 	src.Grouping.Roles = src.Roles
-	src.Grouping.Tolerances = plan.Tolerances(settings.Tolerances)
+	src.Grouping.Tolerances = setting.Tolerances(settings.Tolerances)
 	for _, attribute := range settings.Attributes {
 		if name, ofChannel := strings.CutPrefix(attribute.Value, "@"); ofChannel {
 			src.Grouping.Own = append(src.Grouping.Own, campaign.OwnCondition{Condition: attribute.Name, Attribute: name})

@@ -13,11 +13,12 @@ import (
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/plan"
+	"doubletake/report/pairs"
 )
 
 // Source describes how the recordings of an experiment are read and how pairs are made from them.
 type Source struct {
-	plan.Columns                                    // columns of the tables
+	pairs.Columns                                   // columns of the tables
 	Ingest         setting.Campaign                 // settings, completed by facts about the campaign
 	Roles          condition.Roles                  // roles of the campaign's columns
 	DSP            config.DSP                       // settings of the construction

@@ -16,13 +16,10 @@ import (
 	"doubletake/ingest/recording"
 	"doubletake/ingest/setting"
 	"doubletake/ingest/simulate"
-	"doubletake/ingest/table"
 	"doubletake/internal/kv"
-	"doubletake/internal/lists"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/report/pairs"
-	"doubletake/train/triplets"
 )
 
 // Pairs describes the pairs of the user's table, in one file or several, or of the simulated toy. They need no
@@ -60,12 +57,12 @@ func planTable(exp plan.Experiment, sim simulateResult) (ingestResult, error) {
 	}
 
 	exp.Ingest.Data = res.Data
-	if err := res.SetDerived(exp, exp.Ingest.Constants, p.Options.OutcomeNames()); err != nil {
+	if err := exp.SetDerived(&res.Columns, exp.Ingest.Constants, p.Options.OutcomeNames()); err != nil {
 		return ingestResult{}, err
 	}
 
 	p.Options.Derive = res.Derive
-	if err := res.SetTolerances(exp, res.Outcomes); err != nil {
+	if err := exp.SetTolerances(&res.Columns, res.Outcomes); err != nil {
 		return ingestResult{}, err
 	}
 
@@ -78,7 +75,7 @@ func planTable(exp plan.Experiment, sim simulateResult) (ingestResult, error) {
 	task := &engine.Task{
 		ID: exp.ID("ingest", p.id), Stage: "ingest", Version: ingestVersion, Config: plan.Stated(meta), Weight: 0.1,
 		Publish: []engine.Link{{Output: recordingsArrow, Path: exp.Published("ingest", recordingsArrow)}},
-		Local:   slices.Concat(p.local, res.LabelSetting(), p.statedSetting()),
+		Local:   slices.Concat(p.local, plan.LabelSetting(&res.Columns), p.statedSetting()),
 	}
 
 	for _, raw := range p.raw {
@@ -166,7 +163,7 @@ func findTable(exp plan.Experiment, sim simulateResult, res *ingestResult) (*Pai
 	p := &Pairs{id: strings.Join(f.Ingest.Table.File, ","), spec: *f.Ingest.Table}
 	// The labels among the texts of names and of the table of conditions are needed to resolve the columns of the
 	// files, whose own texts are added afterwards.
-	res.SetTexts(exp, texts)
+	res.SetTexts(exp.Roles(), texts)
 	labels := res.Labels
 	given := slices.Concat(names, labels)
 	p.Files, err = f.tableFiles(exp, given)
@@ -187,7 +184,7 @@ func findTable(exp plan.Experiment, sim simulateResult, res *ingestResult) (*Pai
 	}
 
 	p.setLocal(names, labels)
-	res.SetTexts(exp, unique(texts, columns))
+	res.SetTexts(exp.Roles(), unique(texts, columns))
 	if err := f.Table.CheckLabels(labels); err != nil {
 		return nil, err
 	}
@@ -298,7 +295,7 @@ func (p *Pairs) write(job *engine.Job, converted map[string]string, meta []kv.Pa
 
 	maps.Copy(pairTable.Converted, converted)
 
-	trip, recs := pairTables(pairTable, p.Options.Across, names, sums)
+	trip, recs := pairs.TabulateRuns(pairTable, p.Options.Across, names, sums)
 	recs.Meta = meta
 	if err := plan.WriteTable(job, recordingsArrow, recs); err != nil {
 		return nil, err
@@ -351,9 +348,9 @@ func tableOptions(exp plan.Experiment, t *setting.Table) campaign.TableOptions {
 		Across: t.Across, Occasions: exp.Roles().Occasions, Names: exp.Roles().Declared(),
 		Decimal: campaign.DecimalSigns[exp.Ingest.Log.Decimal], AllPairs: t.Use == "all", Text: exp.Ingest.Text,
 		Stated: exp.StatedConditions(),
-		Units:  setting.ByName(t.Units), Within: plan.Tolerances(t.Tolerances),
+		Units:  setting.ByName(t.Units), Within: setting.Tolerances(t.Tolerances),
 		Spellings: exp.Roles().Spellings,
-		SetPoints: plan.Tolerances(exp.Ingest.Tolerances), Correct: map[string]campaign.Law{}, Missing: exp.Ingest.Missing,
+		SetPoints: setting.Tolerances(exp.Ingest.Tolerances), Correct: map[string]campaign.Law{}, Missing: exp.Ingest.Missing,
 	}
 
 	for _, exclusion := range conditionExclusions(exp) {
@@ -369,73 +366,4 @@ func tableOptions(exp plan.Experiment, t *setting.Table) campaign.TableOptions {
 	}
 
 	return options
-}
-
-// pairTables returns the triplets of a table of pairs, and the index of its runs with a row for each run and file.
-// across is the label across which repeats are paired, or "" if there is none. names and digests belong to the files.
-func pairTables(pairTable *campaign.PairTable, across string, names, digests []string) (trip, recs *table.Table) {
-	if across != "" {
-		set := triplets.Set{N: pairTable.N}
-		set.SetRuns(pairTable.Run)
-		partner := set.PairAcross(pairTable.Recording, pairTable.Texts[slices.Index(pairTable.Labels, across)])
-		pairTable.Y2 = nil
-		for _, y := range pairTable.Y1 {
-			second := make([]float64, len(partner))
-			for i, other := range partner {
-				second[i] = y[other]
-			}
-
-			pairTable.Y2 = append(pairTable.Y2, second)
-		}
-	}
-
-	var firstPairs []int
-	var files, sums []string
-	var counts []int64
-	for _, part := range partsOf(pairTable) {
-		firstPairs = append(firstPairs, part.firstPair)
-		files = append(files, names[part.file])
-		sums = append(sums, digests[part.file])
-		counts = append(counts, part.pairs)
-	}
-
-	trip = pairs.Tabulate(pairTable)
-	given := trip.Columns[:2+len(pairTable.Inputs)+len(pairTable.Labels)]
-	recs = (&table.Table{Columns: given}).Select(firstPairs)
-	recs.Columns[1].Strings = recs.Columns[0].Strings // the recording has the name of the run, which may have several
-	recs.Make("file", "", "raw file").Strings = files
-	recs.Make("pairs", "", "pairs of the run with a row of the file").Ints = counts
-	recs.Make("sha256", "", "content hash of the raw file").Strings = sums
-
-	return trip, recs
-}
-
-// runPart is the part of a run that lies in one file.
-type runPart struct {
-	firstPair int
-	file      int
-	pairs     int64 // number of pairs of the run with a row of the file
-}
-
-// partsOf lists the parts of the runs in files, in the order of their first pairs.
-func partsOf(pairTable *campaign.PairTable) []runPart {
-	type key struct{ run, file int }
-	runs, _ := lists.Index(pairTable.Run)
-	index := map[key]int{} // of parts
-	var parts []runPart
-	for i, files := range pairTable.Files {
-		for _, f := range slices.Compact(files[:]) {
-			own := key{run: runs[i], file: int(f)}
-			k, known := index[own]
-			if !known {
-				k = len(parts)
-				index[own] = k
-				parts = append(parts, runPart{firstPair: i, file: int(f)})
-			}
-
-			parts[k].pairs++
-		}
-	}
-
-	return parts
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"doubletake/ingest/campaign"
+	"doubletake/report/pairs"
 )
 
 // A table of pairs gives its triplets and an index of its runs. Expected: the
@@ -24,7 +25,7 @@ func TestReadPairs(t *testing.T) {
 	p, err := campaign.ReadTables(b.Pairs.Files, b.Pairs.Options)
 	require.NoError(t, err)
 
-	trip, recs := pairTables(p, "", []string{"p.csv"}, []string{"sum"})
+	trip, recs := pairs.TabulateRuns(p, "", []string{"p.csv"}, []string{"sum"})
 	require.Equal(t, 3, trip.Rows(), "triplets")
 	require.Equal(t, 2, recs.Rows(), "runs")
 
@@ -53,7 +54,7 @@ func TestPairsAcross(t *testing.T) {
 	p, err := readTables(b.Pairs.Files, b.Pairs.Options)
 	require.NoError(t, err)
 
-	trip, recs := pairTables(p, b.Pairs.Options.Across, []string{"t.csv"}, []string{"sum"})
+	trip, recs := pairs.TabulateRuns(p, b.Pairs.Options.Across, []string{"t.csv"}, []string{"sum"})
 	assert.Equal(t, []float64{13, 13, 13, 11, 21, 20, 30}, trip.Column("y_2").Floats, "second values")
 	assert.Equal(t, 2, recs.Rows(), "runs: the days")
 }

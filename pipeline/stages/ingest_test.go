@@ -18,6 +18,7 @@ import (
 	"doubletake/ingest/setting"
 	"doubletake/ingest/table"
 	"doubletake/pipeline/stages/plan"
+	"doubletake/report/pairs"
 )
 
 const rotorConditions = "file,blades,rpm,theta_deg\na.npy,2,3000,10\nb.npy,3,4000,20\n"
@@ -263,7 +264,7 @@ func TestRecordings(t *testing.T) {
 	x := npyFile(count(100, 1), constant(100, 3))
 	b := planFiles(t, map[string]string{"a.npy": x, "b.npy": x, "c.csv": rotorConditions},
 		`{files: "*.npy", conditions: c.csv, rate_hz: 1000, calibration: {unit: Pa}}`, `{triplets: split-half-spectrum}`)
-	tab, columns := &table.Table{}, plan.Columns{Conditions: b.Conditions}
+	tab, columns := &table.Table{}, pairs.Columns{Conditions: b.Conditions}
 	for i := range b.Recordings.Files {
 		res, err := read(b, i, nil)
 		require.NoError(t, err)

@@ -14,6 +14,7 @@ import (
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/report"
+	"doubletake/report/pairs"
 	"doubletake/report/variants"
 	"doubletake/train/results"
 	"doubletake/train/score"
@@ -44,8 +45,8 @@ type sweep struct {
 // Variant is a variant of a sweep with the planned results of its stages.
 type Variant struct {
 	plan.Experiment
-	Columns  plan.Columns // of the table of triplets
-	Triplets engine.Dep   // the table of triplets
+	Columns  pairs.Columns // of the table of triplets
+	Triplets engine.Dep    // the table of triplets
 	Trained  trainResult
 }
 

@@ -60,7 +60,7 @@ func planExperiment(exp plan.Experiment) (*planned, error) {
 	}
 
 	exp.Ingest.Data = ing.Data
-	warnings, err := exp.TakeNames(ing.Columns)
+	warnings, err := exp.TakeNames(&ing.Columns)
 	if err != nil {
 		return nil, err
 	}

@@ -188,7 +188,7 @@ func (pl *trainPlanner) trainTask(split config.Split, k int) {
 
 	// The card has facts that the task does not read from the triplets.
 	facts := append(pl.stated(nil), kv.Pair{Key: "pairs", Value: pl.ing.PairKind})
-	facts = append(facts, pl.ing.Points.Settings(pl.exp.Ingest.Tolerances)...)
+	facts = append(facts, plan.PointSettings(pl.ing.Points, pl.exp.Ingest.Tolerances)...)
 	if split.Final() {
 		facts = append(facts, kv.Pair{Key: "record of splits", Value: strings.Join(record(pl.exp), ",")})
 	}

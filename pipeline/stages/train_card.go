@@ -3,6 +3,7 @@ package stages
 import (
 	"strconv"
 
+	"doubletake/ingest/setting"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/train"
 	"doubletake/train/card"
@@ -43,7 +44,7 @@ func record(exp plan.Experiment) (names []string) {
 // scatter returns a function that returns how far values of an input may lie from the middle of a set point, and 0 if
 // the input has no set points.
 func scatter(exp plan.Experiment) func(input string, point float64) float64 {
-	tolerances := plan.Tolerances(exp.Ingest.Tolerances)
+	tolerances := setting.Tolerances(exp.Ingest.Tolerances)
 	return func(input string, point float64) float64 { return tolerances[input].At(point) }
 }
 

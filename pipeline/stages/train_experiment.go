@@ -5,7 +5,6 @@ import (
 
 	"doubletake/dsp"
 	"doubletake/ingest"
-	"doubletake/ingest/condition"
 	"doubletake/internal/kv"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/train/experiment"
@@ -35,7 +34,7 @@ func experimentOf(exp plan.Experiment, ing *ingestResult) *experiment.Experiment
 	e.Campaign = experiment.Campaign{
 		Conditions: ing.Conditions, Labels: ing.Labels, Texts: ing.Texts, Measured: ing.Outcomes,
 		Things: slices.Concat(exp.Ingest.Things, exp.Ingest.Occasions),
-		Known:  ing.Known, Points: condition.Points(ing.Points), MostPairs: ing.PairsPerRow(), Source: ing,
+		Known:  ing.Known, Points: ing.Points, MostPairs: ing.PairsPerRow(), Source: ing,
 	}
 
 	if ing.Pairs != nil && ing.Pairs.Toy != nil {

@@ -152,7 +152,7 @@ func (pl *trainPlanner) honestLocal(split config.Split, condition string, learne
 		local = append(local, kv.Pair{Key: "form", Value: learner.Represent})
 	}
 
-	local = slices.Concat(local, pl.ing.Points.Settings(pl.exp.Ingest.Tolerances), pl.all.across)
+	local = slices.Concat(local, plan.PointSettings(pl.ing.Points, pl.exp.Ingest.Tolerances), pl.all.across)
 	if pl.all.across != nil {
 		local = append(local, kv.Pair{Key: "variance within occasions", Value: "of repeats"})
 	}

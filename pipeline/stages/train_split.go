@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"doubletake/ingest/condition"
 	"doubletake/ingest/table"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/plan"
@@ -52,12 +51,12 @@ func Triplets(exp plan.Experiment, t *table.Table) (triplets.Set, error) {
 // Split returns a set with the part of every row in a split, and with the scale of the split's training part. t is the
 // table that the set was read from.
 func Split(exp plan.Experiment, set triplets.Set, t *table.Table, split experiment.Split) (triplets.Set, error) {
-	points, err := plan.SetPointsOf(exp.Ingest.Tolerances, t)
+	points, err := pairs.SetPointsOf(exp.Ingest.Tolerances, t)
 	if err != nil {
 		return triplets.Set{}, err
 	}
 
-	divided, err := settingsOf(exp).Divide(set, pairs.AtSetPoints{Table: t}, condition.Points(points), split)
+	divided, err := settingsOf(exp).Divide(set, pairs.AtSetPoints{Table: t}, points, split)
 
 	return divided, exp.Located("train", err)
 }
@@ -66,12 +65,12 @@ func Split(exp plan.Experiment, set triplets.Set, t *table.Table, split experime
 // part except in an inner split, which ignores the rows that its outer split holds out.
 func SplitTable(exp plan.Experiment, t *table.Table, split experiment.Split) (*table.Table, triplets.Set, error) {
 	if split.Ignored != nil {
-		points, err := plan.SetPointsOf(exp.Ingest.Tolerances, t)
+		points, err := pairs.SetPointsOf(exp.Ingest.Tolerances, t)
 		if err != nil {
 			return nil, triplets.Set{}, err
 		}
 
-		kept, err := experiment.Kept(split, pairs.AtSetPoints{Table: t}, condition.Points(points))
+		kept, err := experiment.Kept(split, pairs.AtSetPoints{Table: t}, points)
 		if err != nil {
 			return nil, triplets.Set{}, err
 		}

@@ -15,7 +15,6 @@ import (
 	"doubletake/ingest/table/tabletest"
 	"doubletake/internal/testfile"
 	"doubletake/pipeline/config"
-	"doubletake/pipeline/stages/plan"
 	"doubletake/report/pairs"
 	"doubletake/train/experiment"
 	"doubletake/train/holdout"
@@ -94,7 +93,7 @@ d   d#1       1200       40      44
 e   e#1       3008       50      55`)
 	b := newStageTest(t, "{inputs: [rpm], splits: {s: {test: {rpm: 2999}}}}", tab)
 	b.Ingest.Tolerances = []config.NamedString{{Name: "rpm", Value: "0.5 %"}}
-	require.NoError(t, plan.Points{}.AddSetPoints(b.Ingest.Tolerances, tab))
+	require.NoError(t, pairs.AddSetPoints(tab, b.Ingest.Tolerances, nil))
 
 	set, err := Triplets(b.Experiment, tab)
 	require.NoError(t, err)

@@ -1,6 +1,5 @@
-// Package plan contains the types that the stages share while they plan an experiment: the Experiment, the Columns that
-// its tables will have, and the settings, digests and provenance of tasks and tables. The result of a stage for the
-// next stages is the Result of that stage's package.
+// Package plan contains what the stages share while they plan an experiment: the Experiment with its tasks, its raw
+// files, and the settings, digests and provenance of tasks and tables.
 package plan
 
 import (

@@ -1,21 +1,18 @@
-package plan
+package pairs
 
 import (
 	"cmp"
 	"math"
 
 	"doubletake/ingest"
+	"doubletake/ingest/campaign"
 	"doubletake/ingest/table"
-	"doubletake/report/pairs"
 )
-
-// RunLabel is the label of a recording that contains the name of its run, if a source of conditions states the name.
-const RunLabel = "run"
 
 // Cells appends the first cells of a row to a table: the run, the recording, its conditions and its labels. A condition
 // that is not known is NaN.
 func (c *Columns) Cells(tab *table.Table, run string, rec ingest.Recording) {
-	table.AddCell(tab, "run", "", "one acquisition at one condition", cmp.Or(rec.Labels[RunLabel], run))
+	table.AddCell(tab, "run", "", "one acquisition at one condition", cmp.Or(rec.Labels[campaign.RunLabel], run))
 	table.AddCell(tab, "recording", "", "one channel of a run, or the group that makes one outcome vector", rec.ID)
 
 	for _, name := range c.Conditions {
@@ -24,7 +21,7 @@ func (c *Columns) Cells(tab *table.Table, run string, rec ingest.Recording) {
 			value = math.NaN()
 		}
 
-		unit, doc := pairs.UnitOf(name)
+		unit, doc := UnitOf(name)
 		if text := c.Derive.Text(name); text != "" {
 			doc += "; derived: " + text
 		}
@@ -37,6 +34,6 @@ func (c *Columns) Cells(tab *table.Table, run string, rec ingest.Recording) {
 	}
 
 	for _, name := range c.Labels {
-		table.AddCell(tab, name, "", pairs.LabelText, rec.Labels[name])
+		table.AddCell(tab, name, "", LabelText, rec.Labels[name])
 	}
 }
