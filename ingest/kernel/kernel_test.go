@@ -59,8 +59,8 @@ func TestSetsAgree(t *testing.T) {
 	})
 }
 
-// Expected values: the samples the frames were made of, every set and size; their
-// last byte is the last of the memory.
+// Expected values: the samples of which the frames were made, for both versions and every size. The last byte of the
+// frames is the last byte of their memory, so that a read behind it would show.
 func TestUnpack8(t *testing.T) {
 	const scale = 1. / 128
 	inBoth(t, func(t *testing.T) {

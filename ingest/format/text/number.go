@@ -16,7 +16,7 @@ var pow10 = [...]float64{
 	1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
 }
 
-// mostDigits is the number of decimal digits that 64 bits always hold.
+// mostDigits is the greatest number of decimal digits whose numbers all fit into 64 bits.
 const mostDigits = 19
 
 // Scan reads a plain decimal number at b[i:] and returns its value and the index after it. dec is the decimal sign.
