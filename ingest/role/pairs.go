@@ -17,6 +17,23 @@ func (s *Sheet) FindPairs() *setting.Table {
 		return nil
 	}
 
+	table := s.takePairs()
+	if len(table.Y1) == 0 {
+		return nil
+	}
+
+	s.DecideLog()
+	table.Run = s.takeRunName()
+	if len(s.WithRole(Input)) == 0 {
+		return nil
+	}
+
+	return table
+}
+
+// takePairs gives roles to the columns of pairs and to other values of their outcomes. It returns a table with the
+// pairs, which may be none.
+func (s *Sheet) takePairs() *setting.Table {
 	members := make([]pairMember, len(s.Columns)) // of each column
 	columns := map[pairMember]*Column{}
 	for i, column := range s.Columns {
@@ -51,28 +68,23 @@ func (s *Sheet) FindPairs() *setting.Table {
 		}
 	}
 
-	if len(table.Y1) == 0 {
-		return nil
-	}
-
 	if slices.EqualFunc(table.Y1, table.Outcomes, func(y1, name string) bool { return y1 == name+"_1" }) {
 		table.Outcomes = nil // these names are the default
 	}
 
-	s.DecideLog()
-	isRun := func(column *Column) bool {
-		return column.Values == nil && (column.Role == Run || column.HasWord(vocabulary.RunNames))
-	}
-	if i := slices.IndexFunc(s.Columns, isRun); i >= 0 {
-		s.Columns[i].SetRole(Run, "")
-		table.Run = s.Columns[i].Name
-	}
-
-	if len(s.WithRole(Input)) == 0 {
-		return nil
-	}
-
 	return table
+}
+
+// takeRunName takes the first column of texts that name runs, and returns its name, or "" if there is none.
+func (s *Sheet) takeRunName() string {
+	for _, column := range s.Columns {
+		if column.Values == nil && (column.Role == Run || column.HasWord(vocabulary.RunNames)) {
+			column.SetRole(Run, "")
+			return column.Name
+		}
+	}
+
+	return ""
 }
 
 // repeatsCalledSettings reports whether half of the rows have a repeat: a row of equal numbers in all columns that are

@@ -15,9 +15,7 @@ import (
 
 // A table of results has one row for each run, with columns of settings, at which rows are repeated, and columns of
 // measured values. A table of pairs has two columns for each outcome: CT_1 and CT_2. Every other table is of samples in
-// time: it has a clock or many rows, or no setting tells its rows apart.
-//
-// fromResults reads all files into one sheet (ReadTables), and then tries pairs (FindPairs) and repeats (takeRepeats).
+// time: it has a clock or many rows, or no setting tells its rows apart. These bounds tell them apart.
 const (
 	MostRows    = 2000  // of a file of results
 	mostResults = 20000 // rows of all files

@@ -39,7 +39,7 @@ func (p *plan) takeAttributes(files []string, infos []ingest.Info) {
 		columns = append(columns, column)
 	}
 
-	for _, column := range p.addColumns(files, columns) {
+	for _, column := range p.addColumns(files, role.OfFiles, columns) {
 		p.Attributes = append(p.Attributes, config.NamedString{Name: column.Name, Value: column.Head})
 	}
 }
@@ -48,7 +48,7 @@ func (p *plan) takeAttributes(files []string, infos []ingest.Info) {
 // one.
 func newAttributeColumn(attribute string) *role.Column {
 	base := attribute[strings.LastIndexAny(attribute, "/.@")+1:]
-	column := &role.Column{Name: base, Head: attribute, Why: role.OfFiles}
+	column := &role.Column{Name: base, Head: attribute}
 	standard := vocabulary.StandardNames[strings.ToLower(base)]
 	if standard != "" && len(base) > 1 {
 		column.Name = standard
@@ -88,10 +88,9 @@ func statedIn(infos []ingest.Info, attribute, column string) []condition.Conditi
 	return nil
 }
 
-// addColumns adds to the sheet columns of what another source states of each file, and gives them roles. The source of
-// a column is its reason on entry. addColumns returns the columns that are conditions. It adds none if the rows of the
-// sheet are not the files.
-func (p *plan) addColumns(files []string, columns []*role.Column) (conditions []*role.Column) {
+// addColumns adds to the sheet columns of what another source states of each file, and gives them roles. It returns the
+// columns that are conditions, with the source as the reason. It adds none if the rows of the sheet are not the files.
+func (p *plan) addColumns(files []string, source string, columns []*role.Column) (conditions []*role.Column) {
 	s := p.sheet
 	if s.Rows > 0 && s.Rows != len(files) {
 		return nil
@@ -99,8 +98,6 @@ func (p *plan) addColumns(files []string, columns []*role.Column) (conditions []
 
 	added := &role.Sheet{Rows: len(files)} // the new columns alone: they decide on their roles as the columns of a log do
 	for _, column := range columns {
-		source := column.Why
-		column.Why = ""
 		if s.HasCondition(column.Name) {
 			if s.LeaveOutIfDifferent(column, func(row int) string { return fmt.Sprintf("%s, %s,", files[row], source) }) {
 				s.Columns = append(s.Columns, column)
@@ -151,7 +148,7 @@ func (p *plan) dropFileList() {
 // takeSidecars takes the conditions that files next to all recordings state.
 func (p *plan) takeSidecars(files []string) {
 	for _, ending := range []string{".json", ".yaml", ".yml"} {
-		for _, column := range p.addColumns(files, p.readSidecars(files, ending)) {
+		for _, column := range p.addColumns(files, besideFiles, p.readSidecars(files, ending)) {
 			if p.Sidecar == nil {
 				p.Sidecar = &config.Sidecar{Ending: ending}
 			}
@@ -197,7 +194,7 @@ func (p *plan) readSidecars(files []string, ending string) (columns []*role.Colu
 
 		base := key[strings.LastIndexByte(key, '.')+1:]
 		term := vocabulary.TermOf(base, "")
-		column := &role.Column{Name: cmp.Or(term, base), Head: key, Why: besideFiles, IsCondition: term != ""}
+		column := &role.Column{Name: cmp.Or(term, base), Head: key, IsCondition: term != ""}
 		column.SetStated(alike)
 		columns = append(columns, column)
 	}

@@ -238,3 +238,14 @@ func digest(path string) string {
 
 	return fmt.Sprintf("%d %x", info.Size(), hash.Sum(nil))
 }
+
+// except returns the texts that are not among others.
+func except(texts []string, others ...string) (left []string) {
+	for _, text := range texts {
+		if !slices.Contains(others, text) {
+			left = append(left, text)
+		}
+	}
+
+	return left
+}

@@ -1,157 +1,19 @@
 package scaffold
 
 import (
-	"bytes"
-	"cmp"
-	"errors"
 	"math"
-	"os"
-	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/condition"
-	"doubletake/ingest/fault"
 	"doubletake/ingest/role"
 	"doubletake/ingest/vocabulary"
-	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 )
 
-// A log is a table that people typed or a program kept during a campaign: a row for each recording, with columns of
-// conditions, counters, dates and readings.
-//
-// splitLog finds the log among the files. fromLog reads it: withRows finds the recordings that have a row with a value
-// of each input, and readColumns gives the columns, and the parts of the names, their roles. stateLog then writes down
-// how the configuration reads the log.
-
-const (
-	mostLog   = 4 << 20 // bytes of a log: greater files are not looked at
-	manyAlike = 3       // files whose names differ only in numbers, from which they are data, not logs
-)
-
-// Endings of tables of conditions.
-var (
-	digits     = regexp.MustCompile(`\d+`)
-	logEndings = []string{".csv", ".txt", ".tsv", ".dat", ".log"}
-)
-
-// splitLog finds the log among the files: a table with a column file, otherwise the table whose cells name the most of
-// the other files. It returns the files that are not logs.
-func (p *plan) splitLog(files []string) (others []string) {
-	alike := map[string]int{} // number of files whose names differ only in numbers, by the name without numbers
-	for _, file := range files {
-		alike[withoutNumbers(file)]++
-	}
-
-	var logs []string
-	count := map[string]int{} // of the files that a log names
-	for _, file := range files {
-		if p.mayBeLog(file) && alike[withoutNumbers(file)] < manyAlike {
-			count[file] = countNamed(p.dir, file, files)
-		}
-
-		if count[file] > 0 {
-			logs = append(logs, file)
-		} else {
-			others = append(others, file)
-		}
-	}
-
-	if len(logs) == 0 {
-		return others
-	}
-
-	p.Conditions = slices.MaxFunc(logs, func(a, b string) int { return cmp.Compare(count[a], count[b]) })
-	for _, file := range logs {
-		if file != p.Conditions {
-			p.note("another table of conditions, %s, is not used", file)
-		}
-	}
-
-	return others
-}
-
-// withoutNumbers returns a name with 0 in place of each of its numbers.
-func withoutNumbers(name string) string { return digits.ReplaceAllString(name, "0") }
-
-// mayBeLog reports whether a file has the size and the name of a log.
-func (p *plan) mayBeLog(file string) bool {
-	info, err := os.Stat(filepath.Join(p.dir, file))
-	if err != nil || info.Size() > mostLog {
-		return false
-	}
-
-	return slices.Contains(logEndings, strings.ToLower(path.Ext(file))) && !vocabulary.Prose.MatchString(path.Base(file))
-}
-
-// countNamed returns how many of the files a table names, or 0 if it is not a log. A table with a column file counts
-// as if it named all. A table whose rows cannot be read is judged by its text.
-func countNamed(dir, log string, files []string) int {
-	logPath := filepath.Join(dir, log)
-	_, err := campaign.ReadLog(logPath, campaign.LogOptions{})
-	if err == nil || isDataError(err) && vocabulary.Log.MatchString(path.Base(log)) {
-		return len(files)
-	}
-
-	others := except(files, log)
-	c, err := readLog(logPath, others, nil)
-	if err != nil {
-		return countMentioned(logPath, others)
-	}
-
-	n := len(lists.Alike(slices.Concat(c.FilesOf(others)...)))
-	rows := len(c.Rows) + c.Others
-	isOneRow := n == 1 && rows == 1
-	if 2*n >= rows && (n > 1 || isOneRow) {
-		return n
-	}
-
-	return 0
-}
-
-// countMentioned returns how many files a text mentions if it mentions most of them, and 0 otherwise or if it cannot be
-// read. A text that mentions most files is taken for a log in which a cell does not fit. The note about reading the log
-// then names the cell.
-func countMentioned(name string, files []string) int {
-	text, err := os.ReadFile(name)
-	if err != nil {
-		return 0
-	}
-
-	n := 0
-	for _, file := range files {
-		if bytes.Contains(text, []byte(path.Base(file))) {
-			n++
-		}
-	}
-
-	if 2*n <= len(files) {
-		return 0
-	}
-
-	return n
-}
-
-// isDataError reports whether an error is about the contents of a file.
-func isDataError(err error) bool {
-	_, ok := errors.AsType[*fault.Error](err)
-	return ok
-}
-
-// except returns the texts that are not among others.
-func except(texts []string, others ...string) (left []string) {
-	for _, text := range texts {
-		if !slices.Contains(others, text) {
-			left = append(left, text)
-		}
-	}
-
-	return left
-}
+// Reading a log: its rows about recordings, its columns, and what the names of the recordings state besides.
 
 // readLog reads a log. If its cells do not fit, columns that are called as things may hold names instead of numbers.
 // The error is of the first attempt.
@@ -205,6 +67,9 @@ func (p *plan) readParts(c *campaign.Conditions, files []string) *campaign.Condi
 
 // fromLog reads the conditions from the log. It returns the files that have a row with a value of each input; the
 // others are left out. If the log cannot be read, or no row fits, fromLog notes this and returns all files.
+//
+// withRows finds these files, readColumns gives the columns, and the parts of the names, their roles, and stateLog
+// writes down how the configuration reads the log.
 func (p *plan) fromLog(files []string) (used []string) {
 	c, err := readLog(filepath.Join(p.dir, p.Conditions), files, nil)
 	if err != nil {
@@ -215,15 +80,9 @@ func (p *plan) fromLog(files []string) (used []string) {
 	c = p.readParts(c, files)
 	logged := p.withRows(c, files)
 	used = logged.files
-
-	switch n := len(files) - len(used); {
-	case len(used) == 0:
+	p.noteUnlogged(len(files)-len(used), len(used) == 0)
+	if len(used) == 0 {
 		used = files
-		p.note("the table of conditions does not fit yet: no row of %s has the name of a file and its conditions",
-			p.Conditions)
-
-	case n > 0:
-		p.note("%s left out: no row of %s matches, or it has no value of an input", countAre(n, "file"), p.Conditions)
 	}
 
 	p.readEdges(logged.rows)
@@ -258,6 +117,18 @@ func (p *plan) fromLog(files []string) (used []string) {
 	}
 
 	return used
+}
+
+// noteUnlogged notes how many files have no row in the log that gives all inputs. areAll is true if no file has such a
+// row.
+func (p *plan) noteUnlogged(n int, areAll bool) {
+	switch {
+	case areAll:
+		p.note("the table of conditions does not fit yet: no row of %s has the name of a file and its conditions",
+			p.Conditions)
+	case n > 0:
+		p.note("%s left out: no row of %s matches, or it has no value of an input", countAre(n, "file"), p.Conditions)
+	}
 }
 
 // loggedFiles are the files that a log gives conditions, and its rows about them, in the order of the files.
