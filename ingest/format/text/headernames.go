@@ -144,9 +144,13 @@ const (
 var keyLine = regexp.MustCompile(`(?i)^(?:((?:trace ?)?name|channel|source|waveform)|((?:v|vertical )?units?)|` +
 	`h(?:orizontal )?units?|.*:) ?:?$`)
 
-// rowKey returns the kind of the key in the first cell of a line. A line whose last cell ends with a colon, or whose
-// cells are separated by blanks, has no key.
+// rowKey returns the kind of the key in the first cell of a line. A line without cells, whose last cell ends with a
+// colon, or whose cells are separated by blanks, has no key.
 func (h *header) rowKey(cells [][]byte) rowKey {
+	if len(cells) == 0 {
+		return noKey // an empty comment
+	}
+
 	endsWithColon := bytes.HasSuffix(cells[len(cells)-1], []byte{':'})
 	if h.delim == ' ' || endsWithColon {
 		return noKey

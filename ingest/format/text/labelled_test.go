@@ -162,3 +162,10 @@ func TestNamesBehindArrows(t *testing.T) {
 	assert.InDelta(t, 1, r.Info().Channels[1].RateHz, 1e-9, "a row each second")
 	assertNumbers(t, r, "{a}{b}")
 }
+
+// A comment of nothing but its sign and a delimiter names no column, and is not an error.
+func TestEmptyComments(t *testing.T) {
+	r := ingesttest.Open(t, Format, []byte("%\t\n1e5 #\n%\t\n2e5 #\n%\t\n3e5 #\n"), ingest.Options{})
+	require.Len(t, r.Info().Channels, 1)
+	assert.Equal(t, int64(3), r.Info().Channels[0].Samples)
+}
