@@ -122,9 +122,9 @@ func (m *Model) Estimate(ctx context.Context, x []float64, o EstimateOptions) (*
 
 	eps := normals(o, d)
 
-	estimate := e.space
+	estimate := e.estimateSeveral
 	if e.exact != nil {
-		estimate = e.line
+		estimate = e.estimateOne
 	}
 
 	if err := estimate(ctx, xs, eps, r); err != nil {
@@ -134,9 +134,9 @@ func (m *Model) Estimate(ctx context.Context, x []float64, o EstimateOptions) (*
 	return r, nil
 }
 
-// line fills CovRaw, Cov, Delta and Kappa of r for a model with one outcome. xs are the scaled conditions, and eps the
-// draws for CovRaw.
-func (e *estimator) line(ctx context.Context, xs, eps []float32, r *Estimates) error {
+// estimateOne fills CovRaw, Cov, Delta and Kappa of r for a model with one outcome. xs are the scaled conditions, and
+// eps the draws for CovRaw.
+func (e *estimator) estimateOne(ctx context.Context, xs, eps []float32, r *Estimates) error {
 	draws := newDraws(eps)
 	for i := range r.N {
 		if err := ctx.Err(); err != nil {
@@ -151,10 +151,10 @@ func (e *estimator) line(ctx context.Context, xs, eps []float32, r *Estimates) e
 	return nil
 }
 
-// space fills CovRaw, Cov, Delta and Kappa of r for a model with several outcomes. xs are the scaled conditions, and
-// eps the draws for CovRaw. It evaluates the second answers of a condition at all draws and at all nodes of the
-// cubature.
-func (e *estimator) space(ctx context.Context, xs, eps []float32, r *Estimates) error {
+// estimateSeveral fills CovRaw, Cov, Delta and Kappa of r for a model with several outcomes. xs are the scaled
+// conditions, and eps the draws for CovRaw. It evaluates the second answers of a condition at all draws and at all
+// nodes of the cubature.
+func (e *estimator) estimateSeveral(ctx context.Context, xs, eps []float32, r *Estimates) error {
 	d := e.outcomes
 	second := newSecond(&e.net)
 	points := newPoints(eps, e.nodes, e.weights, d, second.base)
@@ -168,7 +168,7 @@ func (e *estimator) space(ctx context.Context, xs, eps []float32, r *Estimates) 
 	for i := range r.N {
 		if i%e.block == 0 {
 			end := min(i+e.block, r.N)
-			second.first(pre, xs[i*e.inputs:end*e.inputs], r.Mu[i*d:end*d])
+			second.inputLayer(pre, xs[i*e.inputs:end*e.inputs], r.Mu[i*d:end*d])
 		}
 
 		mu := r.Mu[i*d : (i+1)*d]
@@ -178,8 +178,8 @@ func (e *estimator) space(ctx context.Context, xs, eps []float32, r *Estimates) 
 			sd32[j] = float32(math.Sqrt(v[j]))
 		}
 
-		second.condition(pre[i%e.block*w:][:w], sd32)
-		if err := e.sum(ctx, second, points, mu32, drawn, cubed); err != nil {
+		second.setCondition(pre[i%e.block*w:][:w], sd32)
+		if err := e.sumAnswers(ctx, second, points, mu32, drawn, cubed); err != nil {
 			return stoppedAt(i, r.N, err)
 		}
 
@@ -201,9 +201,9 @@ func (e *estimator) space(ctx context.Context, xs, eps []float32, r *Estimates) 
 	return nil
 }
 
-// sum sets drawn and cubed to the sums over the draws and over the nodes, for the condition that second is set to. mu
-// is its first answer.
-func (e *estimator) sum(
+// sumAnswers sets drawn and cubed to the sums over the draws and over the nodes, for the condition that second is set
+// to. mu is its first answer.
+func (e *estimator) sumAnswers(
 	ctx context.Context, second *second, points *points, mu []float32, drawn, cubed *moments,
 ) error {
 	d := e.outcomes

@@ -377,7 +377,7 @@ func TestGoldenCov1D(t *testing.T) {
 	centred := g.flat(t, "cov_centred")
 	for i, x := range g.flat(t, "x") {
 		condition := []float32{float32(x)}
-		m, v := pw.first(condition, 0)
+		m, v := pw.firstAnswer(condition, 0)
 		assert.InDelta(t, mu[i], m, 1e-9, "μ at %g", x)
 		assert.InDelta(t, variance[i], v, 1e-9, "σ² at %g", x)
 
@@ -411,16 +411,16 @@ func TestGoldenEstimate1D(t *testing.T) {
 // node by node.
 func kappaTrapezoid(p *piecewise, condition []float32) float64 {
 	const intervals = 10000
-	mu, variance := p.first(condition, 0)
+	mu, variance := p.firstAnswer(condition, 0)
 
 	var meanV, meanM, meanSquare float64 // expectations of v, m − μ and (m − μ)²
 	for i := range intervals + 1 {
 		e := -9 + 18*float64(i)/intervals
 		weight := 18.0 / intervals * math.Exp(-e*e/2) / math.Sqrt(2*math.Pi)
-		p.start(condition, mu+math.Sqrt(variance)*e, 1)
+		p.startForms(condition, mu+math.Sqrt(variance)*e, 1)
 
 		for j := range p.depth() {
-			p.next(j, 0)
+			p.nextForms(j, 0)
 		}
 
 		output := p.forms[p.depth()]
@@ -497,7 +497,7 @@ func goldenGivenEps(t *testing.T, g golden, m *Model) {
 		result := *est
 		result.CovRaw = make([]float64, len(est.CovRaw))
 		result.Samples = len(c.eps) / m.Out
-		require.NoError(t, e.space(t.Context(), e.scaleX(x), c.eps, &result))
+		require.NoError(t, e.estimateSeveral(t.Context(), e.scaleX(x), c.eps, &result))
 
 		near(t, c.key, result.CovRaw, g.flat(t, c.key), 1e-5)
 	}

@@ -15,9 +15,9 @@ import (
 // with sums over the pieces [l, u] (docs/method.md#how-c-is-integrated; C by Stein's lemma). The variance v is not a
 // polynomial of ε: E[v] is integrated by Gauss–Legendre on each piece.
 //
-// piece finds the pieces by recursion: the units of layer 0 divide [−reach, reach] at their kinks. On each part, the
-// units of layer 1 are linear and divide it further, and so on. On a piece of the last layer, integral adds its part.
-// A piecewise is not safe for concurrent use.
+// integratePiece finds the pieces by recursion: the units of layer 0 divide [−reach, reach] at their kinks. On each
+// part, the units of layer 1 are linear and divide it further, and so on. On a piece of the last layer, addPiece adds
+// its part. A piecewise is not safe for concurrent use.
 type piecewise struct {
 	*layout
 	p     []float64  // parameters, in the places of layout
@@ -26,9 +26,16 @@ type piecewise struct {
 
 	mu, sigma float64 // of the first answer
 	pieces    []segment
-	c, m, q   float64 // sums over the pieces so far: C/σ, E[m−μ], E[(m−μ)²]
-	v         float64 // the same: E[v]
-	edge      edge    // end of the latest piece
+	sums      pieceSums // over the pieces so far
+	edge      edge      // end of the latest piece
+}
+
+// pieceSums contains sums over the pieces, from which C, δ and κ follow.
+type pieceSums struct {
+	slope    float64 // C/σ, the mean slope of m
+	shift    float64 // E[m−μ], which is δ
+	square   float64 // E[(m−μ)²]
+	variance float64 // E[v]
 }
 
 // edge is an end of a piece, with the normal distribution function and density there.
@@ -118,32 +125,32 @@ func newPiecewise(l *layout, params []float64) *piecewise {
 // integrate returns C, δ and κ at the condition x, in the network's units. none is the value of the feedback input
 // without feedback.
 func (p *piecewise) integrate(x []float32, none float64) (cov, delta, kappa float64) {
-	mu, variance := p.first(x, none)
+	mu, variance := p.firstAnswer(x, none)
 	sigma := math.Sqrt(variance)
 
-	f := p.start(x, mu, 1)
+	f := p.startForms(x, mu, 1)
 	for j := range f {
 		f[j].b = sigma * p.p[p.at(0, p.inputs, j)]
 	}
 
 	p.mu = mu
-	p.c = 0
-	p.m = 0
-	p.q = 0
-	p.v = 0
 	p.sigma = sigma
+	p.sums = pieceSums{}
 	p.pieces = p.pieces[:0]
-	p.piece(0, -reach, reach)
+	p.integratePiece(0, -reach, reach)
 
-	return sigma * p.c, p.m, p.v + (p.q - float64(p.m*p.m)) - variance
+	delta = p.sums.shift
+	varianceOfMean := p.sums.square - float64(delta*delta)
+
+	return sigma * p.sums.slope, delta, p.sums.variance + varianceOfMean - variance
 }
 
-// first returns the first answer at the condition x.
-func (p *piecewise) first(x []float32, none float64) (mu, variance float64) {
-	p.start(x, none, 0)
+// firstAnswer returns the first answer at the condition x.
+func (p *piecewise) firstAnswer(x []float32, none float64) (mu, variance float64) {
+	p.startForms(x, none, 0)
 
 	for i := range p.depth() {
-		p.next(i, 0)
+		p.nextForms(i, 0)
 	}
 
 	o := p.forms[p.depth()]
@@ -151,8 +158,8 @@ func (p *piecewise) first(x []float32, none float64) (mu, variance float64) {
 	return o[0].a, Variance(o[1].a)
 }
 
-// start sets the pre-activations of layer 0 for y fed back and the flag b, as constants in ε. It returns them.
-func (p *piecewise) start(x []float32, y, b float64) []linear {
+// startForms sets the pre-activations of layer 0 for y fed back and the flag b, as constants in ε. It returns them.
+func (p *piecewise) startForms(x []float32, y, b float64) []linear {
 	f := p.forms[0]
 	for j := range f {
 		s := p.p[p.b[0]+j]
@@ -171,9 +178,9 @@ func (p *piecewise) start(x []float32, y, b float64) []linear {
 	return f
 }
 
-// next computes the pre-activations of layer i+1. The units of layer i that are positive immediately above eps are
+// nextForms computes the pre-activations of layer i+1. The units of layer i that are positive immediately above eps are
 // active.
-func (p *piecewise) next(i int, eps float64) {
+func (p *piecewise) nextForms(i int, eps float64) {
 	dst := p.forms[i+1]
 	for j := range dst {
 		dst[j] = linear{p.p[p.b[i+1]+j], 0}
@@ -213,11 +220,11 @@ func (p *piecewise) add(i, u int, sign float64) {
 	}
 }
 
-// piece integrates over [lo, hi], on which the pre-activations of layer i are linear. It divides the interval at the
-// kinks of the layer's units.
-func (p *piecewise) piece(i int, lo, hi float64) {
+// integratePiece integrates over [lo, hi], on which the pre-activations of layer i are linear. It divides the interval
+// at the kinks of the layer's units.
+func (p *piecewise) integratePiece(i int, lo, hi float64) {
 	if i == p.depth() {
-		p.integral(p.forms[i][0], p.forms[i][1], lo, hi)
+		p.addPiece(p.forms[i][0], p.forms[i][1], lo, hi)
 		return
 	}
 
@@ -235,11 +242,11 @@ func (p *piecewise) piece(i int, lo, hi float64) {
 	slices.SortFunc(k, func(a, b kink) int { return cmp.Or(cmp.Compare(a.place, b.place), a.unit-b.unit) })
 
 	p.kinks[i] = k
-	p.next(i, lo)
+	p.nextForms(i, lo)
 
 	for _, q := range k {
 		if q.place > lo {
-			p.piece(i+1, lo, q.place)
+			p.integratePiece(i+1, lo, q.place)
 			lo = q.place
 		}
 
@@ -251,11 +258,11 @@ func (p *piecewise) piece(i int, lo, hi float64) {
 		p.add(i, q.unit, sign)
 	}
 
-	p.piece(i+1, lo, hi)
+	p.integratePiece(i+1, lo, hi)
 }
 
-// integral adds the piece [lo, hi] to the sums. m is the mean on the piece, and r the raw variance.
-func (p *piecewise) integral(m, r linear, lo, hi float64) {
+// addPiece adds the piece [lo, hi] to the sums. m is the mean on the piece, and r the raw variance.
+func (p *piecewise) addPiece(m, r linear, lo, hi float64) {
 	a := m.a - p.mu
 	b := m.b
 	p.pieces = append(p.pieces, segment{linear{a, b}, hi})
@@ -270,16 +277,16 @@ func (p *piecewise) integral(m, r linear, lo, hi float64) {
 	mass := p.edge.cdf - start.cdf
 	fl := start.pdf
 	fh := p.edge.pdf
-	first := fl - fh                                   // ∫εφ
-	second := mass + (float64(lo*fl) - float64(hi*fh)) // ∫ε²φ
-	p.c += float64(b * mass)                           // Stein's lemma
-	p.m += float64(a*mass) + float64(b*first)          // E[m−μ]
-	p.q += float64(a*a*mass) + float64(2*a*b*first)    // E[(m−μ)²]
-	p.q += float64(b * b * second)
+	first := fl - fh                                          // ∫εφ
+	second := mass + (float64(lo*fl) - float64(hi*fh))        // ∫ε²φ
+	p.sums.slope += float64(b * mass)                         // Stein's lemma
+	p.sums.shift += float64(a*mass) + float64(b*first)        // E[m−μ]
+	p.sums.square += float64(a*a*mass) + float64(2*a*b*first) // E[(m−μ)²]
+	p.sums.square += float64(b * b * second)
 	p.addVariance(r, lo, hi)
 }
 
-// addVariance adds the integral of the variance over [lo, hi] to p.v. r is the raw variance. The panels of the
+// addVariance adds the integral of the variance over [lo, hi] to p.sums. r is the raw variance. The panels of the
 // integration are longer in the tails, so that they must end where a tail begins.
 func (p *piecewise) addVariance(r linear, lo, hi float64) {
 	for lo < hi {
@@ -307,7 +314,7 @@ func (p *piecewise) addVariance(r linear, lo, hi float64) {
 			for _, q := range rule {
 				e := mid + float64(0.5*h*q.node)
 				v := Variance(r.a + float64(r.b*e))
-				p.v += float64(0.5 * h * q.weight * v * normPDF(e))
+				p.sums.variance += float64(0.5 * h * q.weight * v * normPDF(e))
 			}
 		}
 

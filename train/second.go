@@ -7,8 +7,8 @@ import (
 	"doubletake/train/kernel"
 )
 
-// second evaluates the second answer of one condition at many points ε. The calls are condition for a condition, then
-// rewrite for a group of points, then evaluate for each block of the group.
+// second evaluates the second answer of one condition at many points ε. The calls are setCondition for a condition,
+// then rewrite for a group of points, then evaluate for each block of the group.
 //
 // A ReLU network is linear between two kinks. For one condition, most units have no kink at any ε of a group: they are
 // active (positive) or off for all of them. The other units are undecided. So rewrite writes the network in a basis of
@@ -112,9 +112,9 @@ func newSecond(n *net[float32]) *second {
 	return s
 }
 
-// first fills dst with the pre-activations of layer 0 if the means mu are fed back, for several conditions x: one row
-// of pad[0] numbers per condition.
-func (s *second) first(dst, x []float32, mu []float64) {
+// inputLayer fills dst with the pre-activations of layer 0 if the means mu are fed back, for several conditions x: one
+// row of pad[0] numbers per condition.
+func (s *second) inputLayer(dst, x []float32, mu []float64) {
 	n := len(x) / s.inputs
 	for r := range n {
 		z := s.z[r*s.ldIn : (r+1)*s.ldIn]
@@ -134,9 +134,9 @@ func (s *second) first(dst, x []float32, mu []float64) {
 	s.k.Dense(dst, s.z, s.ldIn, s.p[s.layout.w[0]:], s.p[s.b[0]:], padded, s.ldIn, s.pad[0], 1)
 }
 
-// condition sets the condition for rewrite. c has its pre-activations of layer 0 at ε = 0 (from first), and sd the
-// standard deviations σ of its first answer.
-func (s *second) condition(c, sd []float32) {
+// setCondition sets the condition for rewrite. c has its pre-activations of layer 0 at ε = 0 (from inputLayer), and sd
+// the standard deviations σ of its first answer.
+func (s *second) setCondition(c, sd []float32) {
 	w := s.pad[0]
 	for j, sj := range sd {
 		src := s.p[s.layout.w[0]+(s.inputs+j)*w:][:w]
@@ -239,7 +239,7 @@ func (s *second) enterNext(i int, q []float32, rows, w, nextRows int) (columns i
 	if len(s.active) == 0 {
 		clear(dst[:rows*n])
 	} else {
-		s.through(dst, q, rows, w, n, weights)
+		s.multiplyActive(dst, q, rows, w, n, weights)
 	}
 
 	bias := s.p[s.b[i+1]:][:n]
@@ -352,9 +352,9 @@ func (s *second) classify(i, offset int, form, norm []float32, w int, reach floa
 	}
 }
 
-// through fills dst (rows × n) with the product of the coefficients q (rows × w) of the active units and their rows
-// of the next layer's weights (w × n). It overwrites the padding after the rows of q.
-func (s *second) through(dst, q []float32, rows, w, n int, weights []float32) {
+// multiplyActive fills dst (rows × n) with the product of the coefficients q (rows × w) of the active units and their
+// rows of the next layer's weights (w × n). It overwrites the padding after the rows of q.
+func (s *second) multiplyActive(dst, q []float32, rows, w, n int, weights []float32) {
 	padded := kernel.PadRows(rows)
 	if rows > 2*s.base {
 		// With many rows it is faster to set the weights of the other units to 0 than to gather coefficients.

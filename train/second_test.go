@@ -120,8 +120,8 @@ func (c *secondCase) check(t *testing.T) (kept, units int) {
 
 	p := newPoints(c.eps[:secondPoints/2*outcomes], c.eps[secondPoints/2*outcomes:], weights, outcomes, s.base)
 	pre := aligned[float32](kernel.RowStep * s.pad[0])
-	s.first(pre, e.scaleX(c.x), c.mu)
-	s.condition(pre[:s.pad[0]], c.sd)
+	s.inputLayer(pre, e.scaleX(c.x), c.mu)
+	s.setCondition(pre[:s.pad[0]], c.sd)
 
 	shift := make([]float32, outcomes)
 	for j := range shift {
@@ -209,8 +209,8 @@ func TestSecondBounds(t *testing.T) {
 		}
 
 		pre := aligned[float32](kernel.RowStep * s.pad[0])
-		s.first(pre, e.scaleX(x), mu)
-		s.condition(pre[:s.pad[0]], sd)
+		s.inputLayer(pre, e.scaleX(x), mu)
+		s.setCondition(pre[:s.pad[0]], sd)
 		s.rewrite(make([]float32, outcomes), reach)
 
 		for trial := range 400 {
