@@ -186,26 +186,29 @@ func (c *Column) isMeasurement() bool {
 	return !isSetting && (!c.RepeatsValues() || c.HasWord(vocabulary.Outcomes))
 }
 
-// rank returns the place of a column among the candidates for settings: the most certain have the lowest rank.
+// candidateKinds are the kinds of candidates for settings, the most certain first. Other candidates, which count from
+// one, come last.
+var candidateKinds = []struct {
+	name string
+	fits func(c *Column) bool
+}{
+	{"called as a set value", func(c *Column) bool { return c.HasWord(vocabulary.Nominal) }},
+	{"numbers called as a setting", func(c *Column) bool { return c.HasWord(vocabulary.Inputs) && !isText(c) }},
+	{"part of the names of files", func(c *Column) bool { return c.FromName }},
+	{"exact numbers", func(c *Column) bool { return !isText(c) && c.Points == nil && !c.countsFromOne() }},
+	{"numbers about set points", func(c *Column) bool { return c.Points != nil }},
+	{"texts", isText},
+}
+
+// rank returns the place of a column among the candidates for settings: the index of the first kind that it fits.
 func (c *Column) rank() int {
-	first, _, isConsecutive := c.consecutive()
-	numbersFromOne := isConsecutive && first == 1
-	switch {
-	case c.HasWord(vocabulary.Nominal):
-		return 0
-	case c.HasWord(vocabulary.Inputs) && c.Values != nil:
-		return 1
-	case c.FromName:
-		return 2
-	case c.Values != nil && c.Points == nil && !numbersFromOne:
-		return 3
-	case c.Points != nil:
-		return 4
-	case c.Values == nil:
-		return 5
+	for i, kind := range candidateKinds {
+		if kind.fits(c) {
+			return i
+		}
 	}
 
-	return 6
+	return len(candidateKinds)
 }
 
 // chooseSettings decides on the candidates one after the other. It returns the settings, and the columns that are

@@ -119,19 +119,11 @@ func (s *Sheet) addThings() {
 	places := s.differingTexts()
 	isRegular := !slices.ContainsFunc(places, func(p []int) bool { return len(p) != len(places[0]) })
 	if isRegular {
-		for row := range places {
-			for n, k := range places[row] {
-				p := &s.Pieces[row][k]
-				p.Key = filename.Nth("thing", n+1)
-				s.ByHeadOrNew(p.Key).Texts[row] = p.Text
-			}
-		}
-
+		s.addPlaces(places)
 		return
 	}
 
 	joined := make([]string, s.Rows)
-	count := map[string]int{}
 	for row := range places {
 		var texts []string
 		for _, k := range places[row] {
@@ -139,25 +131,45 @@ func (s *Sheet) addThings() {
 		}
 
 		joined[row] = strings.Join(texts, " ")
-		count[joined[row]]++
 	}
 
-	if !slices.ContainsFunc(s.Columns, isNumber) {
+	if slices.ContainsFunc(s.Columns, isNumber) {
+		s.addVariants(joined)
+	} else {
 		copy(s.ByHeadOrNew("thing").Texts, joined)
-		return
+	}
+}
+
+// addPlaces adds a column of things for each place of texts: thing, thing_2. places are the indices of the pieces of
+// each name, equally many for all names.
+func (s *Sheet) addPlaces(places [][]int) {
+	for row := range places {
+		for n, k := range places[row] {
+			p := &s.Pieces[row][k]
+			p.Key = filename.Nth("thing", n+1)
+			s.ByHeadOrNew(p.Key).Texts[row] = p.Text
+		}
+	}
+}
+
+// addVariants adds the column variant, which numbers the different texts of the names from 0, the most frequent.
+func (s *Sheet) addVariants(texts []string) {
+	count := map[string]int{}
+	for _, text := range texts {
+		count[text]++
 	}
 
 	variants := slices.Sorted(maps.Keys(count))
 	slices.SortStableFunc(variants, func(a, b string) int { return cmp.Compare(count[b], count[a]) })
 	column := s.ByHeadOrNew("variant")
 	column.SetRole(Input, fmt.Sprintf("0 is %q, and then %q: rename it, or take it out", variants[0], variants[1:]))
-	for row, text := range joined {
+	for row, text := range texts {
 		column.Values[row] = float64(slices.Index(variants, text))
 		column.Texts[row] = text
 	}
 }
 
-// differingTexts returns for each name the places of the texts that not all names have.
+// differingTexts returns for each name the indices of the pieces that are texts and that not all names have.
 func (s *Sheet) differingTexts() [][]int {
 	names := map[string]int{} // the number of names with each text
 	for _, pieces := range s.Pieces {
