@@ -187,7 +187,7 @@ func (m *Model) things(byLabel [][]gp.Spread) []interval.Thing {
 
 	var list []interval.Thing
 	for j, outcome := range m.Outcomes {
-		spreads := byLabel[j]
+		spreads := m.withCurves(j, byLabel[j])
 		runs, noise := m.Process.Variances(j)
 		total := runs + noise
 		for k, s := range spreads {
@@ -217,6 +217,23 @@ func (m *Model) things(byLabel [][]gp.Spread) []interval.Thing {
 	}
 
 	return list
+}
+
+// withCurves returns the variances between the names of each label for outcome j, with the variance of their curves if
+// they have curves. offsets are the variances of the offsets.
+func (m *Model) withCurves(j int, offsets []gp.Spread) []gp.Spread {
+	k := m.Process.Curves - 1
+	if k < 0 {
+		return offsets
+	}
+
+	own := m.Process.Hyper[j].Own * m.Process.Hyper[j].Own
+	spreads := slices.Clone(offsets)
+	spreads[k].Mean += own
+	spreads[k].Low += own
+	spreads[k].High += own
+
+	return spreads
 }
 
 // Across returns, for each outcome, the share of its variance between occasions if repeats are paired across occasions,
