@@ -227,7 +227,8 @@ type Named struct {
 }
 
 // Each returns a holdout for each of the ascending values of a condition. If blocks is not 0, it returns a holdout for
-// each of as many blocks of neighbouring values, whose sizes differ by at most one.
+// each of as many blocks of neighbouring values, whose sizes differ by at most one. There must be at least as many
+// values as blocks, because a block without values has no name.
 func Each(condition string, values []float64, blocks int) []Named {
 	blocks = cmp.Or(blocks, len(values))
 
@@ -241,7 +242,7 @@ func Each(condition string, values []float64, blocks int) []Named {
 }
 
 // GroupName returns the name of a group of neighbouring values, which is also the name of a folder: condition=value, or
-// condition=from..to.
+// condition=from..to. It panics without values.
 func GroupName(condition string, values []float64) string {
 	lo := values[0]
 	hi := values[len(values)-1]

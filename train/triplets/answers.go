@@ -75,10 +75,10 @@ func (a Answers) Rows(rows []int, outcomes int) Answers {
 
 // Standardised returns answers, which are in the outcomes' own units, in standardised units.
 func (a Answers) Standardised(s Scale) Answers {
-	return a.Map(func(c AnswerColumn, v []float64) []float64 { return s.divide(v, c.Square, c.Shift) })
+	return a.Map(func(c AnswerColumn, v []float64) []float64 { return s.divide(v, c) })
 }
 
 // Own returns answers, which are in standardised units, in the outcomes' own units.
 func (a Answers) Own(s Scale) Answers {
-	return a.Map(func(c AnswerColumn, v []float64) []float64 { return s.multiply(v, c.Square, c.Shift) })
+	return a.Map(func(c AnswerColumn, v []float64) []float64 { return s.multiply(v, c) })
 }

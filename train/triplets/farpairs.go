@@ -29,7 +29,8 @@ const normalMAD = 1.4826
 // FarPairs returns the rows with |y1 − y2| of at least FarLimit robust standard deviations in some outcome, the
 // farthest first. Each row occurs once, with its worst outcome. The robust standard deviation is normalMAD times the
 // median of |y1 − y2|. If a quarter of the rows is bad, it is at most 1.5 times as large. FarPairs returns nil for
-// fewer than fewestPairs rows with two measurements, and finds none in an outcome whose rows mostly agree exactly.
+// fewer than fewestPairs rows with two measurements, and finds none in an outcome whose rows mostly agree exactly. A
+// pair with NaN is not far.
 func (s Set) FarPairs() []FarPair {
 	pairs := s.Pairs()
 	if len(pairs) < fewestPairs {

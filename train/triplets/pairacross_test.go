@@ -13,8 +13,9 @@ import (
 )
 
 // The rows of repeats form a ring: the first rows of all occasions, then their second rows, and so on. The partner of a
-// row is the next row of the ring on another occasion and of another run; otherwise the next of another run; otherwise
-// the row itself. Expected values: this rule, written out, with repeats, occasions and runs that are drawn at random.
+// row is the next row of the ring on another occasion and of another run; otherwise the next row of another run;
+// otherwise the next row. A row without others is its own partner. Expected values: this rule, written out, with
+// repeats, occasions and runs that are drawn at random.
 func TestPartners(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 500 {

@@ -84,22 +84,24 @@ func (s Scale) Check(what string, n int) error {
 	return nil
 }
 
-// Standardise returns rows of values in standardised units.
-func (s Scale) Standardise(v []float64) []float64 { return s.divide(v, false, true) }
+// Standardise returns rows of values in standardised units. It returns nil if v is nil.
+func (s Scale) Standardise(v []float64) []float64 { return s.divide(v, outcome) }
 
-// Own returns rows of standardised values in their own units.
-func (s Scale) Own(v []float64) []float64 { return s.multiply(v, false, true) }
+// Own returns rows of standardised values in their own units. It returns nil if v is nil.
+func (s Scale) Own(v []float64) []float64 { return s.multiply(v, outcome) }
 
-// divide returns values divided by the deviations of their columns, or by the squares of the deviations if square is
-// true. If shift is true, it subtracts the means first. It returns nil for nil.
-func (s Scale) divide(v []float64, square, shift bool) []float64 {
+// outcome describes a plain outcome for divide and multiply: it is shifted by its mean, and is not a variance.
+var outcome = AnswerColumn{Shift: true}
+
+// divide returns rows of values of a kind in standardised units. It returns nil if v is nil.
+func (s Scale) divide(v []float64, kind AnswerColumn) []float64 {
 	if v == nil {
 		return nil
 	}
 
 	scaled := make([]float64, len(v))
 	for i, x := range v {
-		mean, unit := s.column(i%len(s.Std), square, shift)
+		mean, unit := s.column(i%len(s.Std), kind)
 		scaled[i] = (x - mean) / unit
 	}
 
@@ -107,29 +109,29 @@ func (s Scale) divide(v []float64, square, shift bool) []float64 {
 }
 
 // multiply returns the inverse of divide, up to rounding. It returns nil if v is nil.
-func (s Scale) multiply(v []float64, square, shift bool) []float64 {
+func (s Scale) multiply(v []float64, kind AnswerColumn) []float64 {
 	if v == nil {
 		return nil
 	}
 
 	scaled := make([]float64, len(v))
 	for i, x := range v {
-		mean, unit := s.column(i%len(s.Std), square, shift)
+		mean, unit := s.column(i%len(s.Std), kind)
 		scaled[i] = float64(x*unit) + mean
 	}
 
 	return scaled
 }
 
-// column returns the mean of column j, or 0 if shift is false, and its deviation, or the square of it if square is
-// true.
-func (s Scale) column(j int, square, shift bool) (mean, unit float64) {
-	if shift {
+// column returns the number that standardising subtracts from values of column j, and the unit by which it divides
+// them: the deviation, or its square for variances.
+func (s Scale) column(j int, kind AnswerColumn) (mean, unit float64) {
+	if kind.Shift {
 		mean = s.Mean[j]
 	}
 
 	unit = s.Std[j]
-	if square {
+	if kind.Square {
 		unit *= unit
 	}
 

@@ -111,7 +111,8 @@ func New(inputs, outcomes []Quantity, x, y1, y2 []float64) Set {
 	return s
 }
 
-// SetRuns stores the runs by their names. names has the name of each row's run.
+// SetRuns stores the runs by their names. names has the name of each row's run. SetRuns panics if names does not have a
+// name for each row.
 func (s *Set) SetRuns(names []string) {
 	if len(names) != s.N {
 		panic(fmt.Sprintf("triplets: %d runs for %d rows", len(names), s.N))
@@ -170,7 +171,8 @@ func checkFinite(name string, values []float64, columns int) error {
 }
 
 // Index numbers the distinct rows of x, which have width numbers each, in the order of their first appearance. It
-// returns the number of each row and the distinct rows. Numbers are compared bit by bit, except that all NaN are equal.
+// returns the number of each row and the distinct rows. Numbers are compared bit by bit, so that −0 and 0 differ,
+// except that all NaN are equal. Index panics if x does not consist of rows of width numbers, or if width is below 1.
 func Index(x []float64, width int) (index []int, distinct []float64) {
 	if width < 1 || len(x)%width != 0 {
 		panic(fmt.Sprintf("triplets: %d numbers are not rows of %d", len(x), width))
@@ -218,7 +220,7 @@ func (s Set) At(condition int) []float64 {
 }
 
 // Present returns the numbers of the distinct conditions that rows of s have, in the order of their first appearance in
-// s. A set from Select may lack some of the conditions.
+// s. A set from Select may lack some of the conditions. Present returns nil if conditions are not numbered.
 func (s Set) Present() []int {
 	var present []int
 
