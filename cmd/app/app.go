@@ -33,6 +33,7 @@ func Main(extensions Extensions) int {
 		return pipeline.ExitUsage
 	}
 
+	limitMemory()
 	ballast := delayCollections()
 	status := run(os.Args[1:], os.Stdout, os.Stderr)
 	runtime.KeepAlive(ballast)
