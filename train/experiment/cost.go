@@ -4,23 +4,25 @@ import (
 	"doubletake/train/form"
 )
 
-// The costs below are seconds on one processor (an EPYC with AVX2). They are measured: BenchmarkEstimates of package
-// pipeline compares the estimates with the processor time of runs. Change the costs if its ratios leave 0.5 to 2.
+// The costs below are seconds on one processor: an EPYC with AVX-512, while AVX2 takes up to 1.5 times as long. They
+// are measured: BenchmarkEstimates of package pipeline compares the estimates with the processor time of runs. Change
+// the costs if its ratios leave 0.5 to 2.
 const (
-	// A network trains on one pair of outcomes in one epoch in trainSeconds. It predicts one condition with few outcomes
-	// in estimateSeconds.
-	trainSeconds    = 8e-7
+	// A network with few outcomes trains on one pair in one epoch in trainSeconds, and takes twice as long with
+	// trainOutcomes. It predicts one condition with few outcomes in estimateSeconds.
+	trainSeconds    = 5e-7
+	trainOutcomes   = 20
 	estimateSeconds = 4e-5
 
 	// The evidence of a process of n conditions with k inputs takes n²·(pairSeconds + k·inputSeconds) + n³·cubeSeconds.
-	pairSeconds  = 0.9e-8
-	inputSeconds = 0.35e-8
-	cubeSeconds  = 2.5e-11
+	pairSeconds  = 0.4e-8
+	inputSeconds = 0.15e-8
+	cubeSeconds  = 1.2e-11
 
 	// A fitted process takes elementSeconds for each element of its covariance, and stepSeconds for each step of the
 	// factor or the inverse.
-	elementSeconds = 5e-8
-	stepSeconds    = 6e-11
+	elementSeconds = 2.5e-8
+	stepSeconds    = 3e-11
 )
 
 // These numbers repeat the bounds of the search for hyperparameters and of the calibration, as far as their time
@@ -37,7 +39,7 @@ const (
 	outcomesPerSearch = 8     // every eighth outcome is then searched from all starts
 	trainedShare      = 0.85  // typical share of the conditions that a split trains on
 	choiceFits        = 2     // time for the choice of a form and the fit in it, in fits in the default form
-	farFits           = 2.5   // time of the search for far runs if few are far, in fits
+	farFits           = 1.5   // time of the search for far runs if few are far, in fits
 )
 
 // size has the numbers on which the time of a process depends.
@@ -112,9 +114,12 @@ func (s size) groups() float64 {
 func (e *Experiment) Weight() float64 {
 	conditions, pairs := e.Size()
 	few := 3.0 // outcomes
-	answers := conditions * estimateSeconds * (1 + float64(e.outcomes())/few)
+	outcomes := float64(e.outcomes())
+	epochs := float64(e.Network.Optimizer.Epochs)
+	steps := trainSeconds * pairs * epochs * (1 + outcomes/trainOutcomes)
+	answers := conditions * estimateSeconds * (1 + outcomes/few)
 
-	return 0.02 + trainSeconds*pairs*float64(e.Network.Optimizer.Epochs) + answers
+	return 0.02 + steps + answers
 }
 
 // HonestWeight estimates the seconds that the calibration of a split takes on one processor.
