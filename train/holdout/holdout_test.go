@@ -201,6 +201,24 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
+// A key without numbers or names, and with a number that is NaN, is an error, because it would hold out nothing.
+func TestNothingToHoldOut(t *testing.T) {
+	_, err := Of("rpm")
+	assert.ErrorContains(t, err, "found an empty list")
+
+	_, err = OfLabels("motor")
+	assert.ErrorContains(t, err, "found an empty list")
+
+	_, err = Of("rpm", 3000, math.NaN())
+	assert.ErrorContains(t, err, "expected numbers")
+
+	nan := math.NaN()
+	tolerance := 5.0
+	_, key, err := Bounds{Near: &nan, Within: &tolerance}.Of("rpm")
+	require.ErrorContains(t, err, "expected a number, found NaN")
+	assert.Equal(t, "near", key)
+}
+
 // A split asks for interpolation if the held-out values lie between values that are trained on, and otherwise for
 // extrapolation.
 func TestReach(t *testing.T) {
@@ -292,7 +310,7 @@ func TestEachLabel(t *testing.T) {
 	assert.Equal(t, "day = 4 May", each[1].String())
 }
 
-// Up to twelve names are listed. A longer list has eleven, and the number of the others.
+// Up to twelve names are listed. Of a longer list, twelve names are listed, and the number of the others.
 func TestListed(t *testing.T) {
 	assert.Equal(t, "A, B", Listed([]string{"A", "B"}))
 	assert.Equal(t, strings.Repeat("x, ", 11)+"x and 2 more", Listed(slices.Repeat([]string{"x"}, 14)))

@@ -28,6 +28,8 @@ func (b Bounds) Of(condition string) (h Holdout, key string, err error) {
 		return nil, "", errors.New("expected {min, max} or {near, within}")
 	case hasTolerance && !(*b.Within >= 0): // also NaN
 		return nil, "within", fmt.Errorf("expected 0 or more, found %g", *b.Within)
+	case hasTolerance && math.IsNaN(*b.Near):
+		return nil, "near", fmt.Errorf("expected a number, found %g", *b.Near)
 	case hasTolerance:
 		return Near(condition, *b.Near, *b.Within), "", nil
 	}
@@ -121,23 +123,32 @@ func parse(condition, text string) (Holdout, error) {
 	return nil, fmt.Errorf("expected numbers, or names alone, found %q", text)
 }
 
-// Of returns the holdout that a configuration or a command line states as a key with numbers.
+// Of returns the holdout that a configuration or a command line states as a key with numbers. It returns an error if
+// there are none, or if one is NaN.
 func Of(key string, values ...float64) (Holdout, error) {
 	switch {
 	case key == Random:
 		return newRandom(values)
 	case len(values) == 0:
-		return nil, errors.New("expected at least one value, found an empty list")
+		return nil, errNoValue
+	case slices.ContainsFunc(values, math.IsNaN):
+		return nil, fmt.Errorf("expected numbers, found %v", values)
 	}
 
 	return Values(key, values...), nil
 }
 
-// OfLabels returns the holdout that a configuration or a command line states as a key with names.
+// errNoValue is the error about a list that names nothing to hold out.
+var errNoValue = errors.New("expected at least one value, found an empty list")
+
+// OfLabels returns the holdout that a configuration or a command line states as a key with names. It returns an error
+// if there are none, or if one is empty.
 func OfLabels(key string, names ...string) (Holdout, error) {
 	switch {
 	case key == Random:
 		return nil, fmt.Errorf("expected one share of the conditions, above 0 and below 1, found %q", names)
+	case len(names) == 0:
+		return nil, errNoValue
 	case slices.Contains(names, ""):
 		return nil, errors.New("expected a number or a name, found an empty one")
 	}
