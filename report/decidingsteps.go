@@ -150,7 +150,7 @@ func (s Split) forecastWords(outcome string) string {
 		now := forecast[0].Half[k]
 		one := forecast[1].Half[k]
 		if one < leastGain*now {
-			return fmt.Sprintf("± %s instead of ± %s (forecast)", unitOf(trust).cell(one, undefined).plain(),
+			return fmt.Sprintf("±\u00a0%s instead of ±\u00a0%s (forecast)", unitOf(trust).cell(one, undefined).plain(),
 				amountsIn(trust.Unit, now, now))
 		}
 	}

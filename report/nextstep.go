@@ -92,7 +92,7 @@ func (d *Detail) narrowing() *step {
 	} else {
 		next.Row = clean(best.split.Name) + " " + clean(trust.Outcome)
 		next.Grade = string(trust.Grade())
-		next.Words = fmt.Sprintf("A training run narrows it most: with %s, ± %s instead of ± %s (forecast)",
+		next.Words = fmt.Sprintf("A training run narrows it most: with %s, ±\u00a0%s instead of ±\u00a0%s (forecast)",
 			joinTexts(" at ", clean(best.split.HeldOut), d.widestPlace(best.split, trust.Outcome)),
 			unitOf(trust).cell(one, undefined).plain(), amountsIn(trust.Unit, now, now))
 	}
@@ -106,7 +106,7 @@ func (d *Detail) narrowing() *step {
 	if ignorance < noiseDominates {
 		// Twice the recording time halves the variance 1 − ignorance of the noise.
 		longer := now * math.Sqrt((1+ignorance)/2)
-		next.Words += "; twice the recording time, to ± " + amountsIn(trust.Unit, longer, longer)
+		next.Words += "; twice the recording time, to ±\u00a0" + amountsIn(trust.Unit, longer, longer)
 	}
 
 	next.Words += "."

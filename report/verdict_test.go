@@ -99,8 +99,8 @@ func TestSentenceOfWeakEvidence(t *testing.T) {
 	}
 
 	want = "blades = 2 held out (15 runs), calibrated model: wide for bpf1_db: the interval is 100\u00a0% as " +
-		"wide as the data's own spread. Train on one run there: bpf1_db ± 8.0 instead of " +
-		"± 24.8 dB (forecast). Error 3.0 dB, 95\u00a0% intervals ± 9.0 to 24.8 dB. 97\u00a0% of the held-out values " +
+		"wide as the data's own spread. Train on one run there: bpf1_db ±\u00a08.0 instead of " +
+		"±\u00a024.8 dB (forecast). Error 3.0 dB, 95\u00a0% intervals ± 9.0 to 24.8 dB. 97\u00a0% of the held-out values " +
 		"inside 95\u00a0% intervals, R² of the mean 0.94 (noise ceiling 0.99). One run of the new group would " +
 		"make the interval ± 4.0 to 8.0 dB instead of ± 9.0 to 24.8 dB (forecast)."
 	assert.Equal(t, want, s.Sentence())
