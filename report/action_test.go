@@ -50,8 +50,8 @@ func TestDecidingWords(t *testing.T) {
 			"68\u00a0% intervals make it hold. To improve, train on one.": nearlyFails,
 		"Runs with blades = 2 like these 15 do not decide it; 3 more with all values in the 68\u00a0% intervals make it " +
 			"hold. To improve, train on one: ±\u00a07.5 instead of ±\u00a012 N (forecast).": missesAt68,
-		"No test run decides an interval as wide as this one. Train on a run with blades = 2: ±\u00a07.5 instead of ±\u00a012 N " +
-			"(forecast).": tooWide,
+		"No test run decides an interval as wide as this one. Train on a run with blades = 2: ±\u00a07.5 instead of " +
+			"±\u00a012 N (forecast).": tooWide,
 	} {
 		assert.Equal(t, want, s.decidingWords(undecidedBy("y", evidence)))
 	}
