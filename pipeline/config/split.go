@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -83,36 +82,24 @@ func (d *decoder) holdouts(node *yaml.Node, path string) holdout.Holdout {
 }
 
 // heldOut reads the rows that one entry of a mapping holds out. key is a condition, or a word of package holdout such
-// as random. heldOut returns nil if it reports a fault.
+// as random. The value is a mapping of bounds, or numbers, or names. heldOut returns nil if it reports a fault.
 func (d *decoder) heldOut(key string, node *yaml.Node, path string) holdout.Holdout {
-	faults := len(d.errs)
 	if node.Kind == yaml.MappingNode {
-		var b holdout.Bounds
-		if d.value(node, path, &b); len(d.errs) > faults {
-			return nil
-		}
-
-		held, place, err := b.Of(key)
-		if err != nil {
-			d.fail(node, strings.TrimSuffix(path+"."+place, "."), "%v", err)
-			return nil
-		}
-
-		return held
+		return d.heldOutBounds(key, node, path)
 	}
 
 	var held holdout.Holdout
 	var err error
 	if isText(node) {
 		var names []string
-		if d.value(node, path, &names); len(d.errs) > faults {
+		if !d.read(node, path, &names) {
 			return nil
 		}
 
 		held, err = holdout.OfLabels(key, names...)
 	} else {
 		var values []float64
-		if d.value(node, path, &values); len(d.errs) > faults {
+		if !d.read(node, path, &values) {
 			return nil
 		}
 
@@ -125,6 +112,36 @@ func (d *decoder) heldOut(key string, node *yaml.Node, path string) holdout.Hold
 	}
 
 	return held
+}
+
+// heldOutBounds reads a range {min, max}, or a value with a tolerance {near, within}, of the condition key. It returns
+// nil if it reports a fault.
+func (d *decoder) heldOutBounds(key string, node *yaml.Node, path string) holdout.Holdout {
+	var bounds holdout.Bounds
+	if !d.read(node, path, &bounds) {
+		return nil
+	}
+
+	held, wrongKey, err := bounds.Of(key)
+	if err != nil {
+		place := path
+		if wrongKey != "" {
+			place += "." + wrongKey
+		}
+
+		d.fail(node, place, "%v", err)
+		return nil
+	}
+
+	return held
+}
+
+// read decodes a node into target. It returns false if it reports a fault.
+func (d *decoder) read(node *yaml.Node, path string, target any) bool {
+	faults := len(d.errs)
+	d.value(node, path, target)
+
+	return len(d.errs) == faults
 }
 
 // isText reports whether a value, or the first value of a list, is not a number.

@@ -153,31 +153,41 @@ func (k *Worker) MakePart(ctx context.Context, tasks, siblings []*Task, done fun
 		return left, err
 	}
 
-	var late []*Task
-	work := 0.0
-	for i, wave := range Waves(siblings) {
-		if i == 0 {
-			continue
-		}
-
-		late = append(late, wave...)
-		for _, task := range wave {
-			work += task.Weight
-		}
-	}
-
-	if len(late) == 0 || work > shortWork {
+	late := laterWaves(siblings)
+	if len(late) == 0 || totalWeight(late) > shortWork {
 		return left, nil
 	}
 
 	_, err = k.part(ctx, late, nil, ofLaterWaves, done)
 
 	var waits *NotReadyError
-	if errors.As(err, &waits) { // other parts have not ended
+	if errors.As(err, &waits) { // results are missing, because other parts have not ended
 		return left, nil
 	}
 
 	return 0, err
+}
+
+// laterWaves returns the tasks of all waves after the first one.
+func laterWaves(tasks []*Task) []*Task {
+	var late []*Task
+	for i, wave := range Waves(tasks) {
+		if i > 0 {
+			late = append(late, wave...)
+		}
+	}
+
+	return late
+}
+
+// totalWeight returns the sum of the weights of tasks.
+func totalWeight(tasks []*Task) float64 {
+	sum := 0.0
+	for _, task := range tasks {
+		sum += task.Weight
+	}
+
+	return sum
 }
 
 // Values of late, a parameter of part.
@@ -187,8 +197,8 @@ const (
 )
 
 // part makes tasks one after the other. left is the number of tasks that it did not make, because they wait for
-// siblings in other parts. late says that the tasks are of later waves, and need results of all parts. The raw files of
-// the other tasks may be many, so part does not hash them.
+// siblings in other parts. If late is true, the tasks are of later waves, and need results of all parts: part then does
+// not hash the raw files of the tasks that it does not make, because these files may be many.
 func (k *Worker) part(ctx context.Context, tasks, siblings []*Task, late bool,
 	done func(task *Task, ran bool),
 ) (left int, err error) {
