@@ -47,40 +47,40 @@ const minPolarDeg = 10
 //     with the arm;
 //   - "linear": linear interpolation between the means of bins polarBinDeg wide.
 //
-// If there are too few samples or angles, or if an angle is not a finite number, NewPolar returns a *fault.Error.
+// If there are too few samples or angles, or if an angle is not a finite number, NewPolar returns a *fault.Error. If
+// the loads have different numbers of samples, or if the number of angles is another one, it returns another error.
 func NewPolar(method string, angleDeg []float64, loads [][]float64) (*Polar, error) {
-	n := 0
-	if len(loads) > 0 {
-		n = len(loads[0])
-	}
-
-	if n == 0 {
+	if len(loads) == 0 || len(loads[0]) == 0 {
 		return nil, &fault.Error{Place: "tare", Want: "samples without wind", Found: "none"}
 	}
 
-	p := &Polar{Lo: math.Inf(-1), Hi: math.Inf(1)}
-	if method != "mean" {
-		if len(angleDeg) != n {
-			return nil, fmt.Errorf("fit tare: expected an angle for each of %d samples, found %d", n, len(angleDeg))
+	for i, load := range loads {
+		if len(load) != len(loads[0]) {
+			return nil, fmt.Errorf("fit tare: expected %d samples of load %d, found %d", len(loads[0]), i, len(load))
 		}
-
-		for k, angle := range angleDeg {
-			if math.IsNaN(angle) || math.IsInf(angle, 0) {
-				return nil, wrong(fmt.Sprintf("tare: sample %d", k), "a finite angle", fmt.Sprint(angle), "")
-			}
-		}
-
-		p.Lo = slices.Min(angleDeg)
-		p.Hi = slices.Max(angleDeg)
 	}
+
+	p := &Polar{Lo: math.Inf(-1), Hi: math.Inf(1)}
+	if method == "mean" {
+		for _, load := range loads {
+			p.coef = append(p.coef, []float64{mean(load), 0, 0})
+		}
+
+		// The polar is the same at each angle.
+		p.setRMS(make([]float64, len(loads[0])), loads)
+
+		return p, nil
+	}
+
+	if err := checkAngles(angleDeg, len(loads[0])); err != nil {
+		return nil, err
+	}
+
+	p.Lo = slices.Min(angleDeg)
+	p.Hi = slices.Max(angleDeg)
 
 	var err error
 	switch method {
-	case "mean":
-		for _, l := range loads {
-			p.coef = append(p.coef, []float64{mean(l), 0, 0})
-		}
-
 	case "harmonic":
 		err = p.fitHarmonic(angleDeg, loads)
 	case "linear":
@@ -93,22 +93,37 @@ func NewPolar(method string, angleDeg []float64, loads [][]float64) (*Polar, err
 		return nil, err
 	}
 
-	for i, l := range loads {
-		squares := 0.0
-		for k, v := range l {
-			angle := 0.0
-			if method != "mean" {
-				angle = angleDeg[k]
-			}
-
-			d := v - p.load(i, angle)
-			squares += d * d
-		}
-
-		p.RMS = append(p.RMS, math.Sqrt(squares/float64(n)))
-	}
+	p.setRMS(angleDeg, loads)
 
 	return p, nil
+}
+
+// checkAngles returns an error if there is not one finite angle for each sample.
+func checkAngles(angleDeg []float64, samples int) error {
+	if len(angleDeg) != samples {
+		return fmt.Errorf("fit tare: expected an angle for each of %d samples, found %d", samples, len(angleDeg))
+	}
+
+	for k, angle := range angleDeg {
+		if math.IsNaN(angle) || math.IsInf(angle, 0) {
+			return wrong(fmt.Sprintf("tare: sample %d", k), "a finite angle", fmt.Sprint(angle), "")
+		}
+	}
+
+	return nil
+}
+
+// setRMS sets RMS to the scatter of the loads about the fitted polar.
+func (p *Polar) setRMS(angleDeg []float64, loads [][]float64) {
+	for i, load := range loads {
+		squares := 0.0
+		for k, value := range load {
+			residual := value - p.load(i, angleDeg[k])
+			squares += residual * residual
+		}
+
+		p.RMS = append(p.RMS, math.Sqrt(squares/float64(len(load))))
+	}
 }
 
 // fitHarmonic fits a + b·cos α + c·sin α to each load by least squares.

@@ -78,6 +78,18 @@ func TestPolarOfMissingAngles(t *testing.T) {
 	}
 }
 
+// Each load needs as many samples as the first one, and each sample an angle.
+func TestPolarOfUnequalLengths(t *testing.T) {
+	angle := []float64{-10, 0, 10}
+	for _, method := range []string{"mean", "harmonic", "linear"} {
+		_, err := NewPolar(method, angle, [][]float64{{1, 2, 3}, {1, 2}})
+		require.ErrorContains(t, err, "expected 3 samples of load 1, found 2", method)
+	}
+
+	_, err := NewPolar("linear", angle[:2], [][]float64{{1, 2, 3}})
+	require.ErrorContains(t, err, "an angle for each of 3 samples, found 2")
+}
+
 // Two polars without wind differ by a drift of the zero of 0.4. Expected: Moved returns 0.4, and after a quarter of the
 // time the load without wind is 2 + 3·cos α + 0.1.
 func TestPolarDrift(t *testing.T) {
