@@ -129,12 +129,7 @@ func (s *Source) factsOf(project setting.Project, all, files []string) ([]Facts,
 // readFile reads the file with a name and computes the statistics of its runs.
 func (s *Source) readFile(ctx context.Context, project setting.Project, name string, f *Facts,
 ) (*recording.File, error) {
-	options := ingest.Options{
-		Format: s.Settings.Format, RateHz: s.Settings.RateHz, Truncated: s.Settings.Truncated, Text: s.Settings.Text,
-		Arrays: s.Settings.Arrays,
-	}
-
-	rd, err := format.Open(project.Resolve(name), options.In(ctx, name))
+	rd, err := format.Open(project.Resolve(name), s.Settings.Options().In(ctx, name))
 	if err != nil {
 		return nil, fault.Named(err, name)
 	}

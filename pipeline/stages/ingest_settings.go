@@ -8,7 +8,6 @@ import (
 
 	"doubletake/dsp"
 	"doubletake/dsp/balance"
-	"doubletake/ingest"
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/condition"
 	"doubletake/ingest/format/program"
@@ -63,17 +62,7 @@ func (r *Recordings) settingsRead() []kv.Pair {
 // settleReading stores in src how the files are opened and how their channels are grouped into recordings.
 func settleReading(exp plan.Experiment, src *Source) error {
 	settings := &src.Ingest
-	src.Options = ingest.Options{
-		Format: settings.Format, RateHz: settings.RateHz, Truncated: settings.Truncated,
-		Text: settings.Text, Arrays: settings.Arrays,
-	}
-
-	for _, code := range settings.Missing {
-		if v, err := strconv.ParseFloat(code, 64); err == nil { // other codes are words, which only tables have
-			src.Options.Missing = append(src.Options.Missing, v)
-		}
-	}
-
+	src.Options = settings.Options()
 	if err := src.findReader(exp); err != nil {
 		return err
 	}

@@ -3,44 +3,43 @@ package experiment_test
 import (
 	"context"
 	"fmt"
-	"strings"
+	"log"
+	"os"
 
-	"doubletake/ingest/table/tabletest"
+	"doubletake/dsp"
+	"doubletake/dsp/analysis"
+	"doubletake/ingest/campaign"
+	"doubletake/ingest/setting"
+	"doubletake/ingest/simulate"
+	"doubletake/ingest/table"
 	"doubletake/report/pairs"
 	"doubletake/train/experiment"
 	"doubletake/train/holdout"
 	"doubletake/train/honest"
 )
 
-// measured has two levels of rotors with 2 to 6 blades at four speeds.
-func measured() string {
-	var text strings.Builder
-	text.WriteString("run recording blades rpm level_1[dB] level_2[dB]\n")
-	for blades := 2; blades <= 6; blades++ {
-		for speed := 1; speed <= 4; speed++ {
-			run := fmt.Sprintf("%d-%d", blades, speed)
-			level := 60 + 3*float64(speed) - 1.5*float64(blades)
-			noise := 0.2 * float64((blades+speed)%3-1)
-			fmt.Fprintln(&text, run, run, blades, 1000*speed, level+noise, level-noise)
-		}
+// Example reads a folder of WAV files into a campaign, computes a table of pairs, holds out the rotors with 4 blades,
+// and predicts them with intervals that are calibrated on the other rotors, each left out in turn.
+func Example() {
+	dir, err := os.MkdirTemp("", "rotors")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+
+	ctx := context.Background()
+	if err := simulate.WriteDir(ctx, rotors(), dir, 1, nil); err != nil {
+		log.Fatal(err)
 	}
 
-	return text.String()
-}
-
-// This program reads a table of pairs, holds out the rotors with 4 blades, and predicts them with intervals that were
-// calibrated on the other rotors, each left out in turn.
-func Example() {
-	tab, err := tabletest.Parse(measured()) // pairs.FromPath(path).Open(nil) reads a file
+	tab, err := readPairs(ctx, dir)
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 
 	set, err := pairs.Triplets(tab, []string{"blades", "rpm"}, pairs.Outcomes(tab))
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 
 	split := experiment.Split{Name: "4-blades", Test: holdout.Values("blades", 4)}
@@ -50,21 +49,18 @@ func Example() {
 	rows := pairs.AtSetPoints{Table: tab}
 	divided, err := e.Divide(set, rows, nil, split)
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 
 	condition, _ := experiment.HonestCondition(e.Honest, split, e.Splits)
 	groups, err := experiment.Coordinates(rows, condition, nil)
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 
-	model, _, err := e.Learner(split, condition).Process(context.Background(), divided, groups)
+	model, _, err := e.Learner(split, condition).Process(ctx, divided, groups)
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 
 	held := model.Record.Outcomes[0]
@@ -72,6 +68,51 @@ func Example() {
 		model.Calibration.K)
 	fmt.Printf("%.0f %% inside the %.0f %% intervals\n", 100*held.Inside, 100*held.Level)
 	// Output:
-	// 8 values of level at blades = 4, 4 groups left out in turn
+	// 8 values of bpf1_db at blades = 4, 4 groups left out in turn
 	// 100 % inside the 95 % intervals
+}
+
+// readPairs reads the WAV files of a folder into a campaign, and computes the pairs of their runs: the levels of the
+// first harmonic of the blade passing frequency in both halves of each recording.
+func readPairs(ctx context.Context, dir string) (*table.Table, error) {
+	settings := &setting.Campaign{Files: []string{"*.wav"}, Pattern: "simulated_rotor_n{blades}_rpm{rpm}.wav"}
+	project := setting.Project{Dir: dir}
+	read, err := campaign.Read(ctx, settings, project)
+	if err != nil {
+		return nil, err
+	}
+
+	levels := dsp.DefaultSettings()
+	levels.Harmonics = 1
+	columns := &pairs.Columns{Conditions: []string{"blades", "rpm"}}
+	source := &analysis.Source{
+		Source:       campaign.Source{Settings: settings},
+		Construction: dsp.Configure(dsp.Find("split-half-spectrum", dsp.Microphones), &levels),
+		DSP:          &levels, Cells: columns.Cells,
+	}
+
+	tab := &table.Table{}
+	for _, file := range read.Files {
+		rows := analysis.NewRows(source)
+		if err := rows.AddFile(ctx, file, project.Resolve(file.Path), &analysis.FileNotes{}); err != nil {
+			return nil, err
+		}
+
+		if err := tab.Append(rows.Triplets); err != nil {
+			return nil, err
+		}
+	}
+
+	return tab, nil
+}
+
+// rotors is a campaign of rotors with 2 to 6 blades at four speeds, with one microphone.
+func rotors() simulate.Rotor {
+	campaign := simulate.DefaultRotor()
+	campaign.DurationS = 1
+	campaign.Blades = []int{2, 3, 4, 5, 6}
+	campaign.RPM = []float64{3000, 4000, 5000, 6000}
+	campaign.ThetaDeg = []float64{0}
+
+	return campaign
 }
