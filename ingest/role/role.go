@@ -29,6 +29,7 @@ const (
 const (
 	ReservedName = "the program's tables have a column of that name: rename it"
 	OfFiles      = "an attribute of the files"
+	OfHeaders    = "the header of each file states it"
 	OfMerged     = "; of merged cells each needs its value" // continues a reason that cells are empty
 
 	noRepeats     = "with it no rows are repeats"

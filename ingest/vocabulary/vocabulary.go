@@ -29,6 +29,9 @@ var (
 	unitEnd = regexp.MustCompile(`(?i)_(mm|cm|m|deg|m_s|mps|rpm|n|pa|hz|c|k)$`)
 )
 
+// Identifier matches names of conditions that patterns, expressions and YAML read as they are.
+var Identifier = Whole(`[A-Za-z_][A-Za-z0-9_]*`)
+
 // HasWord reports whether the name of a column without its unit, or a word of the name or of the header as it was
 // written, matches a pattern. A single letter counts only if it is the whole name.
 func HasWord(words Pattern, name, head string) bool {

@@ -54,7 +54,7 @@ func (p *plan) fromNames(s *role.Sheet, files []string) []string {
 
 	p.leaveLacking(s)
 	p.takeNames(s)
-	isOfHeaders := slices.ContainsFunc(s.Columns, func(column *role.Column) bool { return column.Why == ofHeaders })
+	isOfHeaders := slices.ContainsFunc(s.Columns, func(column *role.Column) bool { return column.Why == role.OfHeaders })
 	if p.Pattern == "" && !isOfHeaders {
 		p.note("the names are built in several ways: conditions.csv holds what they state")
 	}

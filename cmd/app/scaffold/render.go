@@ -57,12 +57,9 @@ func quoted(texts []string) string {
 	return listed(list)
 }
 
-// identifier matches names that YAML reads as they are.
-var identifier = vocabulary.Whole(`[A-Za-z_][A-Za-z0-9_]*`)
-
 // plain returns a name, in quotes if YAML would read it as something else.
 func plain(name string) string {
-	if identifier.MatchString(name) {
+	if vocabulary.Identifier.MatchString(name) {
 		return name
 	}
 

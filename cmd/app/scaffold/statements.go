@@ -6,13 +6,8 @@ import (
 	"strings"
 
 	"doubletake/ingest"
-	"doubletake/ingest/format/text"
 	"doubletake/ingest/role"
-	"doubletake/ingest/vocabulary"
 )
-
-// ofHeaders is the reason for a column of numbers from the headers of text files.
-const ofHeaders = "the header of each file states it"
 
 // addStatements adds to the sheet of the names the settings that the headers of all text files state and that differ
 // between the files: "# AoA: 5.00 deg". The names of texts alone would make recordings of different settings repeats.
@@ -33,7 +28,7 @@ func (p *plan) addStatements(s *role.Sheet) {
 
 	var added []string
 	for _, attribute := range infos[0].Attributes {
-		column := newStatementColumn(infos, attribute.Name)
+		column := role.ReadHeaderSetting(infos, attribute.Name)
 		if column == nil {
 			continue
 		}
@@ -54,33 +49,3 @@ func (p *plan) addStatements(s *role.Sheet) {
 		p.note("the headers of the files state %s: conditions.csv holds the values", strings.Join(added, ", "))
 	}
 }
-
-// newStatementColumn returns the column of a setting that the headers of all files state as a number and that differs
-// between them, or nil if the attribute is not such a setting.
-func newStatementColumn(infos []ingest.Info, attribute string) *role.Column {
-	name, _ := text.SplitUnit(attribute)
-	column := newAttributeColumn(name)
-	column.Head = attribute
-	column.Name = strings.Join(strings.FieldsFunc(column.Name, isNoLetter), "_")
-	if column.IsAir() || column.IsNumbered() || !identifier.MatchString(column.Name) {
-		return nil
-	}
-
-	stated := statedIn(infos, attribute, column.Name)
-	if stated == nil || stated[0].IsName {
-		return nil
-	}
-
-	column.SetStated(stated)
-	isSetting := column.IsCondition || column.HasWord(vocabulary.Inputs) || column.RepeatsValues()
-	if !isSetting || column.CountDistinct() < 2 {
-		return nil
-	}
-
-	column.SetRole(role.Input, ofHeaders)
-
-	return column
-}
-
-// isNoLetter reports whether a character cannot be a part of the name of a column.
-func isNoLetter(r rune) bool { return !identifier.MatchString("a" + string(r)) }
