@@ -39,7 +39,12 @@ func runPredict(c *call) error {
 		return printGiven(c.stdout, models, x, conditions)
 	}
 
-	if c.Bool("csv") && !c.Bool("json") {
+	if c.Bool("json") {
+		printNotes(c.stderr, models.Warnings)
+		return models.WriteJSON(c.ctx, c.stdout, x, options)
+	}
+
+	if c.Bool("csv") {
 		printNotes(c.stderr, models.Warnings)
 		return models.WriteCSV(c.ctx, c.stdout, x, options)
 	}
@@ -50,9 +55,6 @@ func runPredict(c *call) error {
 	}
 
 	printNotes(c.stderr, models.Warnings)
-	if c.Bool("json") {
-		return printJSON(c.stdout, answer.JSON())
-	}
 
 	return answer.Table(c.stdout)
 }

@@ -3,6 +3,7 @@ package predict
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -24,7 +25,25 @@ func TestWriteCSV(t *testing.T) {
 
 	for _, together := range []int{1, 2, 5, 100} {
 		var got bytes.Buffer
-		require.NoError(t, m.writeBlocks(context.Background(), &got, x, o, together))
+		require.NoError(t, m.writeRows(context.Background(), &got, x, o, together))
 		require.Equal(t, want.String(), got.String())
+	}
+}
+
+// A document that is written in blocks has the bytes of the whole document.
+func TestWriteJSON(t *testing.T) {
+	m := opened(t, split(t))
+	x := []float64{1, 3, 2, 2, 9, 3, 1, 2, 4, 4}
+	o := Options{Extrapolate: true}
+	a, err := m.Answer(context.Background(), x, o)
+	require.NoError(t, err)
+
+	want, err := json.MarshalIndent(a.JSON(), "", "  ")
+	require.NoError(t, err)
+
+	for _, together := range []int{1, 2, 5, 100} {
+		var got bytes.Buffer
+		require.NoError(t, m.writeDocument(context.Background(), &got, x, o, together))
+		require.Equal(t, string(want)+"\n", got.String())
 	}
 }

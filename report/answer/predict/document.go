@@ -29,7 +29,18 @@ func (a *Answer) CSV() []numbers.Object {
 }
 
 // JSON returns the answer as one document. Its part conditions has an element for each condition.
-func (a *Answer) JSON() numbers.Object {
+func (a *Answer) JSON() numbers.Object { return a.document(a.conditionObjects()) }
+
+// conditionObjects returns the elements of the document's part conditions.
+func (a *Answer) conditionObjects() []numbers.Object {
+	columns := a.columns()
+	condition := func(i int) numbers.Object { return a.condition(i, columns) }
+
+	return numbers.Objects(lists.Numbers(a.Network.N), condition)
+}
+
+// document returns the answer as a document with the given part conditions.
+func (a *Answer) document(conditions []numbers.Object) numbers.Object {
 	network := numbers.Objects(a.Record, func(record score.OutcomeTrust) numbers.Object {
 		return numbers.Object{
 			"held_out", record.HeldOut, "unit", record.Unit, "outcome", record.Outcome, "rmse", record.RMSE,
@@ -48,23 +59,20 @@ func (a *Answer) JSON() numbers.Object {
 		record = a.Honest.Result().Document()
 	}
 
-	columns := a.columns()
 	units := map[string]string{}
 	for _, input := range a.Card.Inputs {
 		units[input.Name] = input.Unit
 	}
 
-	for _, c := range columns {
+	for _, c := range a.columns() {
 		units[c.name] = c.unit(a.Card.Outcomes[c.outcome].Unit)
 	}
-
-	condition := func(i int) numbers.Object { return a.condition(i, columns) }
 
 	return numbers.Object{
 		"models", a.Paths, "experiment", a.Card.Experiment, "data", a.Card.Data, "split", a.Card.Split,
 		"held_out", a.Card.HeldOut, "units", units, "network_level", cmp.Or(a.options.Level, 0.95),
 		"level", level, "honest", record, "honest_absent", absent, "notes", append([]string{}, a.Warnings...),
-		"conditions", numbers.Objects(lists.Numbers(a.Network.N), condition), "network_record", network,
+		"conditions", conditions, "network_record", network,
 	}
 }
 
