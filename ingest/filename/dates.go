@@ -109,3 +109,50 @@ func dates(expr string) *regexp.Regexp {
 		"YY", `(?:1[5-9]|2\d|3[0-5])`, "hh", `(?:[01]\d|2[0-3])`)
 	return regexp.MustCompile(parts.Replace(expr))
 }
+
+// mostAmbiguous is the length of dates such as 240503, which may be any number.
+const mostAmbiguous = 6
+
+// stamp returns Date or Clock, and the length, if a date or a time of day begins at a digit, and Number
+// otherwise. A time of day must be behind a date, or have an h.
+func (t *tokenizer) stamp(first int) (stamp Kind, length int) {
+	rest := t.name[first:]
+	if m := clockForm.FindStringSubmatch(rest); m != nil && (t.isBehindDate() || t.name[first+2] == 'h') {
+		return Clock, len(m[1])
+	}
+
+	if n := len(epoch.FindString(rest)); t.endsNumber(first, n) {
+		return Clock, n
+	}
+
+	if n := len(dateForm.FindString(rest)); t.endsNumber(first, n) {
+		hasMonthName := t.name[first+n-3] > '9' // 3May24
+		isUnambiguous := n > mostAmbiguous || hasMonthName
+		if isUnambiguous || len(t.tokens) == 0 {
+			return Date, n
+		}
+	}
+
+	isNumber := func(p Piece) bool { return p.Kind == Number }
+	if m := dateBeforeClock.FindStringSubmatch(rest); m != nil && !slices.ContainsFunc(t.tokens, isNumber) {
+		return Date, len(m[1])
+	}
+
+	if t.shortDate != "" && strings.HasPrefix(rest, t.shortDate) {
+		return Date, len(t.shortDate)
+	}
+
+	return Number, 0
+}
+
+// isBehindDate reports whether the last token is a date, or a separator behind a date.
+func (t *tokenizer) isBehindDate() bool {
+	last := len(t.tokens) - 1
+	return last >= 0 && t.tokens[last].Kind == Date || last > 0 && t.tokens[last-1].Kind == Date
+}
+
+// endsNumber reports whether n is not 0, and no digit follows the n bytes from first.
+func (t *tokenizer) endsNumber(first, n int) bool {
+	end := first + n
+	return n > 0 && (end == len(t.name) || !isDigit(t.name[end]))
+}
