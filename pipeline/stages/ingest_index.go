@@ -2,7 +2,6 @@ package stages
 
 import (
 	"context"
-	"math"
 	"strings"
 
 	"doubletake/ingest"
@@ -65,7 +64,7 @@ func writeIndex(job *engine.Job, columns pairs.Columns, meta []kv.Pair, deps []e
 		path := job.Input(dep.Task, dep.Output)
 		if dep.Output == fileJSON {
 			err := plan.EachJSON(path, func(res *FileResult) {
-				addToIndex(tab, columns, res)
+				res.AddRows(tab, columns.Cells)
 				res.Info = ingest.Info{} // no later task needs the header and the runs
 				res.Runs = nil
 				short = append(short, *res)
@@ -98,70 +97,4 @@ func writeIndex(job *engine.Job, columns pairs.Columns, meta []kv.Pair, deps []e
 	}
 
 	return plan.WriteTable(job, recordingsArrow, tab)
-}
-
-// addToIndex appends a row for each channel of a file's recordings.
-func addToIndex(tab *table.Table, columns pairs.Columns, res *FileResult) {
-	for _, run := range res.Runs {
-		i := 0
-		for _, rec := range run.Run.Recordings {
-			for _, ch := range rec.Channels {
-				columns.Cells(tab, run.Run.ID, rec)
-				indexChannel(tab, res, run, ch, i)
-				i++
-			}
-		}
-	}
-}
-
-// indexChannel appends the results of a channel to the current row. ch is the channel's place in the file, i its place
-// among the channels of the run.
-func indexChannel(tab *table.Table, res *FileResult, run RunResult, ch, i int) {
-	channel := res.Info.Channels[ch]
-	summary := run.Stats[i]
-	spread := math.NaN()
-	if run.Spread != nil {
-		spread = run.Spread[i]
-	}
-
-	integral := math.NaN()
-	if run.Integral != nil {
-		integral = run.Integral[i]
-	}
-
-	table.AddCell(tab, "file", "", "raw file", res.Path)
-	table.AddCell(tab, "channel", "", "channel of the file", channel.Name)
-	table.AddCell(tab, "format", "", "file format", res.Info.Format)
-	table.AddCell(tab, "encoding", "", "sample encoding", res.Info.Encoding)
-	table.AddCell(tab, "unit", "", "unit of the samples after calibration", run.Units[i])
-	table.AddCell(tab, "scale", "see column unit", "what a sample of the file was multiplied with", run.Scale[i])
-	table.AddCell(tab, "calibration", "", "where that comes from", run.How[i])
-	table.AddCell(tab, "calibrator_spread_db", "dB", "loudest block of the calibrator's recording over the quietest",
-		spread)
-
-	table.AddCell(tab, "rate_hz", "Hz", "sampling rate", orNaN(channel.RateHz))
-	table.AddCell(tab, "row0", "", "first sample of the run in the file", int(run.Run.Row0))
-	table.AddCell(tab, "samples", "", "samples of the run", int(summary.Samples))
-	table.AddCell(tab, "duration_s", "s", "duration of the run", orNaN(float64(summary.Samples)/channel.RateHz))
-
-	table.AddCell(tab, "min", "see column unit", "smallest sample", summary.Min)
-	table.AddCell(tab, "max", "see column unit", "largest sample", summary.Max)
-	table.AddCell(tab, "mean", "see column unit", "mean", summary.Mean)
-	table.AddCell(tab, "rms", "see column unit", "root mean square about zero", summary.RMS)
-	table.AddCell(tab, "std", "see column unit", "standard deviation about the mean", summary.Std)
-	table.AddCell(tab, "integral_time_s", "s", "integral time scale of a balance's channel, from its autocorrelation",
-		orNaN(integral))
-
-	table.AddCell(tab, "clipped", "", "samples in runs of three or more at the channel's extreme value",
-		int(summary.Clipped))
-	table.AddCell(tab, "longest_constant", "", "longest stretch of equal samples", int(summary.Constant))
-	table.AddCell(tab, "sha256", "", "content hash of the raw file", res.SHA256)
-}
-
-// orNaN returns v, or NaN if v is 0 or infinite, which both mean that the value is unknown.
-func orNaN(v float64) float64 {
-	if v == 0 || math.IsInf(v, 0) {
-		return math.NaN()
-	}
-	return v
 }

@@ -151,7 +151,7 @@ func TestNamedRuns(t *testing.T) {
 			require.NoError(t, err)
 
 			tab := &table.Table{}
-			addToIndex(tab, b.Columns, res)
+			res.AddRows(tab, b.Columns.Cells)
 			got = append(got, tab.Column("run").Strings...)
 		}
 
