@@ -59,6 +59,9 @@ func TestDecidingWords(t *testing.T) {
 	assert.Equal(t, "Train on a run with blades = 2, and hold out the others as a test.",
 		s.decidingWords(undecidedBy("y", score.Evidence{Level: 0.95, Units: 15, Inside: 0.2, Inside68: 0.1, Effective: 15})))
 	assert.Empty(t, s.decidingWords(holding("y", "N", 3, 12, 0.3)))
+
+	s.HeldOut = "a random share of 0.2 of the conditions, drawn for s"
+	assert.Contains(t, s.decidingWords(undecidedBy("y", nearlyFails)), "To decide, measure runs with such conditions: ")
 }
 
 // Undecided and failing rows have steps in the order of the table: the failing row first, then by R². Outcomes with the

@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"strings"
 
 	"doubletake/train/score"
 )
@@ -55,7 +56,7 @@ func (s Split) decidingWords(trust score.OutcomeTrust) string {
 		return ""
 	}
 
-	place := cmp.Or(clean(s.HeldOut), clean(s.Name))
+	place := s.place()
 	evidence := trust.Evidence()
 	switch evidence.Grade() {
 	case score.Fails:
@@ -65,6 +66,14 @@ func (s Split) decidingWords(trust score.OutcomeTrust) string {
 	}
 
 	return ""
+}
+
+// place names the held-out conditions for a sentence about runs with them.
+func (s Split) place() string {
+	if strings.HasPrefix(s.HeldOut, "a random share") {
+		return "such conditions"
+	}
+	return cmp.Or(clean(s.HeldOut), clean(s.Name))
 }
 
 // undecidedWords says what further test runs would show about an undecided interval. If they would not show that it
