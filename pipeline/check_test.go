@@ -168,7 +168,7 @@ func TestCheckFindsBeforeRun(t *testing.T) {
 		},
 		{
 			"no number", fmt.Sprintf(balance, "c", "c", 20),
-			[]string{"c1600.csv: channel f, sample 417: expected a finite number, found NaN (leave"},
+			[]string{"c1600.csv: channel f, sample 417: expected a finite number, found NaN (list"},
 		},
 		{
 			"no repeats", strings.Replace(twenty, "random-samples", "repeats", 1),
