@@ -1,9 +1,9 @@
 // Package scaffold looks at a folder of measurements and writes a commented
 // pipeline.yaml that fits it: formats, channels, rates, conditions in the names
-// and in tables. It gives every column, and every part of the names, a role and the
-// reason. Settings it cannot know become comments that ask for them. It reads
-// headers and tables, never samples, and writes nothing: texts go back to the command.
-// Package config defines the keys.
+// and in tables. It shows the role of every column, and of every part of the names, with
+// the reason (package role). Settings it cannot know become comments that ask for them.
+// It reads headers and tables, and of the first recording some samples, and writes nothing:
+// texts go back to the command. Package config defines the keys.
 package scaffold
 
 import (
@@ -34,12 +34,12 @@ var experimentName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`)
 //
 // Look works in these steps, each of which fills in a part of the plan:
 //
-//  1. The files are sorted: findRig finds the files about the set-up, splitLog the table of conditions, and splitSetup
-//     the recordings without wind and of the background. keepOneKind keeps the recordings of one format, and
-//     leaveCopies excludes copies.
+//  1. The files are sorted: findSetupFiles finds the files about the set-up, splitLog the table of conditions, and
+//     splitWindOff the recordings without wind and of the background. keepOneKind keeps the recordings of one format,
+//     and leaveCopies excludes copies.
 //  2. findConditions reads the columns of the table and of the names, gives them roles, and reads the headers of the
 //     recordings.
-//  3. placeSetup decides how the recordings without wind and of the background are used.
+//  3. placeWindOff decides how the recordings without wind and of the background are used.
 //  4. propose chooses inputs, groups and held-out values from the roles.
 //  5. exclude leaves out other files that the patterns of the recordings match.
 //  6. render writes the plan into the template pipeline.yaml.tmpl. Look then checks that the text is a valid
@@ -53,9 +53,9 @@ func Look(dir string) (*Result, error) {
 	p := &plan{
 		dir: dir, Name: "experiment", result: &Result{}, sheet: &role.Sheet{}, shortest: math.MaxInt64, seconds: math.Inf(1),
 	}
-	p.findRig(found)
+	p.findSetupFiles(found)
 	files := p.splitLog(p.measured)
-	files = p.splitSetup(files)
+	files = p.splitWindOff(files)
 	files = p.keepOneKind(files)
 	files = p.leaveCopies(files, vocabulary.Copies)
 	if files == nil {
@@ -76,7 +76,7 @@ func Look(dir string) (*Result, error) {
 	}
 
 	files = p.findConditions(files)
-	p.placeSetup()
+	p.placeWindOff()
 	p.propose(files)
 	p.exclude(files)
 

@@ -10,6 +10,9 @@ import (
 	"doubletake/ingest/vocabulary"
 )
 
+// Recordings without wind, and recordings of a background, are found by their names. They are of all runs, or each is
+// of the runs that have the conditions in its name.
+
 // splitByName returns the files whose base names match a pattern, and the other files. It returns no match if no other
 // file would be left.
 func splitByName(files []string, name *regexp.Regexp) (matching, others []string) {
@@ -28,9 +31,9 @@ func splitByName(files []string, name *regexp.Regexp) (matching, others []string
 	return matching, others
 }
 
-// splitSetup takes the recordings without wind and of the background from the files of a campaign without a log, and
+// splitWindOff takes the recordings without wind and of the background from the files of a campaign without a log, and
 // returns the others. A log names such recordings itself.
-func (p *plan) splitSetup(files []string) []string {
+func (p *plan) splitWindOff(files []string) []string {
 	if p.Conditions != "" {
 		return files
 	}
@@ -41,9 +44,9 @@ func (p *plan) splitSetup(files []string) []string {
 	return files
 }
 
-// placeSetup puts the recordings without wind and of the background to use, after the channels and conditions of the
+// placeWindOff puts the recordings without wind and of the background to use, after the channels and conditions of the
 // recordings are known.
-func (p *plan) placeSetup() {
+func (p *plan) placeWindOff() {
 	switch {
 	case p.Spectra:
 		p.takeBackgrounds(append(p.backgrounds, p.windOff...))

@@ -13,9 +13,9 @@ import (
 	"doubletake/pipeline/config"
 )
 
-// findRig finds the files about the set-up: the table of microphones, the recordings of a calibrator that it names, and
-// the matrix of a balance. It keeps all other files as measured.
-func (p *plan) findRig(files []string) {
+// findSetupFiles finds the files about the set-up: the table of microphones, the recordings of a calibrator that it
+// names, and the matrix of a balance. It keeps all other files as measured.
+func (p *plan) findSetupFiles(files []string) {
 	var mics *campaign.Cells
 	for _, file := range files {
 		cells := p.readSetup(file)
