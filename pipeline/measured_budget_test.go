@@ -26,7 +26,7 @@ func readBudgets(t *testing.T, dir string, o budget.Options) []budget.Budget {
 	table, err := source.Open(nil)
 	require.NoError(t, err)
 
-	list, err := budget.Of(table, locate.Stated(experiment), o)
+	list, err := budget.Compute(table, locate.Stated(experiment), o)
 	require.NoError(t, err)
 
 	return list

@@ -34,7 +34,7 @@ func runBudget(c *call) error {
 		return err
 	}
 
-	budgets, err := budget.Of(table, locate.Stated(experiment), options)
+	budgets, err := budget.Compute(table, locate.Stated(experiment), options)
 	if err != nil {
 		return err
 	}

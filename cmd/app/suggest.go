@@ -23,7 +23,7 @@ type suggestion struct {
 	candidates *suggest.Candidates
 	names      []string // of the sources and the inputs of candidates
 	ranked     []suggest.Suggestion
-	ranking    string // a value of suggest.By
+	ranking    string // a value of suggest.Ranking
 }
 
 // runSuggest prints the candidates where the next measurement pays most or, with --batch or a budget, a plan of
@@ -45,7 +45,7 @@ func runSuggest(c *call) error {
 		return err
 	}
 
-	ranking := suggest.By(models)
+	ranking := suggest.Ranking(models)
 	planned := priced || batch > 0
 	if planned && ranking != suggest.ByGain {
 		return usage("pipeline suggest: a plan wants a split with a calibrated process, found none in %s", c.arg(0))

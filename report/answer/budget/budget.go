@@ -4,7 +4,7 @@
 // type B are stated. The Monte Carlo method of JCGM 101 shows whether the linear
 // law is too coarse. docs/budget.md has the formulas.
 //
-// Of makes the budgets of an experiment (experiment.go, with the variances of
+// Compute returns the budgets of an experiment (experiment.go, with the variances of
 // nested.go and the pools of alike.go), Evaluate propagates the uncertainties of one budget
 // (budget.go), and print.go writes the results.
 //

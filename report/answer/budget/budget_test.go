@@ -104,7 +104,7 @@ func TestDays(t *testing.T) {
 		rows[i] = i
 	}
 
-	parts, dof := v.OfMean([][]int{make([]int, len(y)), days}, rows)
+	parts, dof := v.MeanVariances([][]int{make([]int, len(y)), days}, rows)
 	near(t, "mean", stat.Mean(y, nil), 97, 0.5)
 	near(t, "u, µV", math.Sqrt(parts[0]+parts[1]), 18, 0.5)
 	near(t, "degrees of freedom", dof, 9, 1e-6)
@@ -159,7 +159,7 @@ func TestNestedVariances(t *testing.T) {
 		}
 
 		v := Variances(y, units[:])
-		parts, free := v.OfMean(units[:], rows)
+		parts, free := v.MeanVariances(units[:], rows)
 		for k, s := range append([]float64{parts[0] + parts[1] + parts[2]}, v.Components...) {
 			mean[k] += s / campaigns
 			square[k] += s * s / campaigns

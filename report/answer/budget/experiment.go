@@ -65,9 +65,9 @@ type tableCell struct {
 	row, half int
 }
 
-// Of makes the budgets of an experiment's pairs, by outcome and condition. Uncertainties of type B are the stated ones.
-// If stated is nil, the budgets have no uncertainties of type B.
-func Of(table *pairs.Pairs, stated *Stated, o Options) ([]Budget, error) {
+// Compute returns the budgets of an experiment's pairs, by outcome and condition. The uncertainties of type B are in
+// stated. If stated is nil, the budgets have no uncertainties of type B.
+func Compute(table *pairs.Pairs, stated *Stated, o Options) ([]Budget, error) {
 	c := &campaign{Options: o, Pairs: table, stated: stated}
 	if err := c.read(); err != nil {
 		return nil, err
@@ -370,7 +370,7 @@ var unseenLevels = map[string]string{
 // indices of the condition's observations in the pool.
 func (b *Budget) addObserved(c *campaign, pool *scatterPool, members []int) {
 	v := pool.nested
-	parts, dof := v.OfMean(pool.units, members)
+	parts, dof := v.MeanVariances(pool.units, members)
 	b.Pooled = fault.Plural(int64(pool.conditions), "condition")
 	if len(c.pools) > 0 {
 		b.Pooled += " of equal " + strings.Join(c.pools, ", ") + c.differs

@@ -44,7 +44,7 @@ func TestLevels(t *testing.T) {
 		{Name: "l_db_sd_2", Floats: []float64{0.1, 0.1, 0.1, 0.1, 0.1, 0.1}},
 	}, meta...)
 
-	list, err := Of(p, stated, Options{At: "rpm=1000"})
+	list, err := Compute(p, stated, Options{At: "rpm=1000"})
 	require.NoError(t, err)
 	require.Len(t, list, 1)
 
@@ -95,7 +95,7 @@ func TestLevels(t *testing.T) {
 	assert.Len(t, CSV([]Result{r}), 4, "two levels and two uncertainties of the calibration")
 
 	for at, want := range map[string]string{"speed=3": "no condition", "rpm=3": "no row", "rpm": "--at wants"} {
-		_, err := Of(p, stated, Options{At: at})
+		_, err := Compute(p, stated, Options{At: at})
 		assert.ErrorContains(t, err, want)
 	}
 }
@@ -133,7 +133,7 @@ func TestPooledWhereAlike(t *testing.T) {
 				{Name: "cl_1", Floats: one},
 				{Name: "cl_2", Floats: two},
 			}, meta...)
-			list, err := Of(p, stated, Options{At: "alpha_deg=8,u_m_s=0"})
+			list, err := Compute(p, stated, Options{At: "alpha_deg=8,u_m_s=0"})
 			require.NoError(t, err)
 
 			if strings.Contains(list[0].Pooled, "of equal alpha_deg") {
@@ -168,7 +168,7 @@ func TestRunsOfManyConditions(t *testing.T) {
 		{Name: "y_1", Floats: one},
 		{Name: "y_2", Floats: two},
 	}, kv.Pair{Key: "pairs", Value: "same-run"})
-	list, err := Of(p, &Stated{Experiment: "e"}, Options{})
+	list, err := Compute(p, &Stated{Experiment: "e"}, Options{})
 	require.NoError(t, err)
 
 	near(t, "degrees of freedom", list[0].RepeatedDoF, 2, 0.01)
@@ -201,7 +201,7 @@ func TestDerived(t *testing.T) {
 		{Name: "cl_2", Floats: []float64{0.52, 0.51}},
 	}, kv.Pair{Key: "pairs", Value: "repeat-run"})
 
-	list, err := Of(p, stated, Options{At: "u_m_s=10", Outcomes: []string{"cl"}})
+	list, err := Compute(p, stated, Options{At: "u_m_s=10", Outcomes: []string{"cl"}})
 	require.NoError(t, err)
 
 	r, err := list[0].Evaluate(0.95, 0)
@@ -215,10 +215,10 @@ func TestDerived(t *testing.T) {
 	// A derived condition has no outcomes, so that an uncertainty of it cannot be stated.
 	unknown := *stated
 	unknown.Uncertainty = []Uncertainty{{Name: "q_pa", U: 1, DoF: exact, Law: "normal"}}
-	_, err = Of(p, &unknown, Options{Outcomes: []string{"cl"}})
+	_, err = Compute(p, &unknown, Options{Outcomes: []string{"cl"}})
 	assert.ErrorContains(t, err, `found "q_pa"`)
 
-	all, err := Of(p, stated, Options{Outcomes: []string{"lift_n"}})
+	all, err := Compute(p, stated, Options{Outcomes: []string{"lift_n"}})
 	require.NoError(t, err)
 	require.Len(t, all, 2)
 	require.Len(t, all[0].Unseen, 1)
@@ -254,7 +254,7 @@ func TestReferencesOfCoefficients(t *testing.T) {
 				Uncertainty: []Uncertainty{{Name: c.reference, U: 0.01, Percent: true, DoF: math.Inf(1), Law: "normal"}},
 			}
 
-			list, err := Of(p, stated, Options{})
+			list, err := Compute(p, stated, Options{})
 			require.NoError(t, err)
 
 			r, err := list[0].Evaluate(0.95, 0)

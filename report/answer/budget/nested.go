@@ -332,10 +332,10 @@ func (v *Nested) setElements(dst []float64, units [][]int, sizes []map[int]float
 	}
 }
 
-// OfMean returns the variance that each level contributes to the mean of the observations rows, and the
+// MeanVariances returns the variance that each level contributes to the mean of the observations rows, and the
 // degrees of freedom of the sum of these variances. units is the argument of Variances. A level contributes nothing if
 // nothing repeats at it.
-func (v Nested) OfMean(units [][]int, rows []int) (parts []float64, dof float64) {
+func (v Nested) MeanVariances(units [][]int, rows []int) (parts []float64, dof float64) {
 	parts = make([]float64, len(v.Components))
 	weights := make([]float64, len(v.Components))
 	for level := range parts {

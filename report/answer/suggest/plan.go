@@ -390,7 +390,7 @@ type Session struct {
 func Plan(ctx context.Context, models *predict.Models, candidates *Candidates, list []Suggestion, costs Costs,
 	budget float64,
 ) (*Session, error) {
-	if By(models) != ByGain || len(list) == 0 {
+	if Ranking(models) != ByGain || len(list) == 0 {
 		return nil, errors.New("plan measurements: expected candidates and a calibrated process")
 	}
 

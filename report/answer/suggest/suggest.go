@@ -41,8 +41,8 @@ type Suggestion struct {
 // IsMissing reports whether the candidate is a combination of measured values that was not measured.
 func (s Suggestion) IsMissing() bool { return s.Class == interval.Combination }
 
-// By returns the measure by which Rank ranks.
-func By(models *predict.Models) string {
+// Ranking returns the measure by which Rank ranks.
+func Ranking(models *predict.Models) string {
 	switch {
 	case models.Honest == nil || models.Honest.Calibration == nil:
 		return ByBoth
@@ -74,7 +74,7 @@ func Rank(ctx context.Context, models *predict.Models, candidates *Candidates) (
 		return nil, err
 	}
 
-	if By(models) != ByGain {
+	if Ranking(models) != ByGain {
 		slices.SortStableFunc(list, func(a, b Suggestion) int { return cmp.Compare(b.Epistemic, a.Epistemic) })
 		return list, nil
 	}
@@ -185,7 +185,7 @@ func averaged(models *predict.Models, candidates *Candidates) ([][]float64, erro
 func expected(ctx context.Context, models *predict.Models, x []float64, things []map[string]string, n int) (
 	[]Suggestion, error,
 ) {
-	if By(models) == ByBoth {
+	if Ranking(models) == ByBoth {
 		return expectedByNetworks(ctx, models, x, n)
 	}
 

@@ -183,7 +183,7 @@ func TestRankByCalibratedVariance(t *testing.T) {
 	ctx := context.Background()
 	list, err := Rank(ctx, m, axes)
 	require.NoError(t, err)
-	require.Equal(t, ByGain, By(m), "%v, %v", By(m), err)
+	require.Equal(t, ByGain, Ranking(m), "%v, %v", Ranking(m), err)
 
 	first := slices.MaxFunc(list, func(a, b Suggestion) int { return cmp.Compare(a.Epistemic, b.Epistemic) })
 	assert.Equal(t, 3.0, first.At[0], "b = is the least certain")
