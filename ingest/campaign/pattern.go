@@ -9,6 +9,7 @@ import (
 
 	"doubletake/ingest/condition"
 	"doubletake/ingest/fault"
+	"doubletake/ingest/vocabulary"
 )
 
 // Pattern reads conditions and labels from file names: "naca0012_a{alpha_deg}_u{u_inf_m_s}.csv".
@@ -77,8 +78,9 @@ func ParsePattern(s string) (*Pattern, error) {
 	return p, nil
 }
 
-// repeatSign matches the text before a field that counts the repeats of a condition: r, _rep, Wdh.
-var repeatSign = regexp.MustCompile(`(?i)(?:^|[^a-z])(?:r|rep|repeat|repetition|rpt|wdh|wiederholung)[-_.]?$`)
+// repeatSign matches the text before a field that counts the repeats of a condition: r, _rep, Wdh. The abbreviations r
+// and rpt mean a repeat only before a number, so that vocabulary.Repeats lacks them.
+var repeatSign = regexp.MustCompile(`(?i)(?:^|[^a-z])(?:` + vocabulary.RepeatWords + `|r|rpt)[-_.]?$`)
 
 // CountRepeats makes the field of numbers called run count the repeats of a condition, if the text before it says so
 // and the pattern has other numbers: then a2_r1 and a4_r1 are two runs, not one. It reports whether it does.

@@ -7,6 +7,7 @@ import (
 
 	"doubletake/ingest"
 	"doubletake/ingest/condition"
+	"doubletake/ingest/vocabulary"
 )
 
 // statement is a number that the headers of the files of a table state outside the rows: "# AoA: 5.00 deg".
@@ -21,8 +22,10 @@ type statement struct {
 }
 
 // noSetting matches names of numbers that differ between files of equal settings: counters, clocks, the state of the
-// air and what describes the file itself.
-var noSetting = regexp.MustCompile(`(?i)(?:^|[^\pL])(?:runs?|tests?|lauf|no|nr|num|number|index|id|serial|version|` +
+// air and what describes the file itself. A word anywhere in the name is enough, so that noSetting lacks the counters
+// that are part of names of settings, such as tow in "tow speed". TestCountersAreNoSettings compares the lists.
+var noSetting = regexp.MustCompile(`(?i)(?:^|[^\pL])(?:` + vocabulary.RepeatWords + `|` +
+	`runs?|tests?|lauf|versuch|messung|trials?|essai|no|nr|num|number|index|id|serial|version|` +
 	`date|datum|time|zeit|start|end|duration|samples?|points?|rows?|lines?|records?|count|averages|channels?|rate|fs|` +
 	`temp|temperature?|t(?:amb|air|room)|p(?:amb|atm)|pressure|density|rho|humidity|viscosity|baro|barometer)(?:$|[^\pL])`)
 

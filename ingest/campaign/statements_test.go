@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"doubletake/ingest/condition"
+	"doubletake/ingest/vocabulary"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -28,6 +30,9 @@ func TestStatementsOfHeaders(t *testing.T) {
 		{first: "AoA: 0 deg", second: "AoA: 5 deg", given: []float64{0, 7}, warns: true},
 		{first: "Run: 1", second: "Run: 2"},
 		{first: "Test no.: 1", second: "Test no.: 2"},
+		{first: "Versuch: 1", second: "Versuch: 2"},
+		{first: "Rep: 1", second: "Rep: 2"},
+		{first: "tow speed: 1.0 m/s", second: "tow speed: 1.5 m/s", warns: true},
 		{first: "Temperature [C]: 20.1", second: "Temperature [C]: 20.4"},
 		{first: "Operator: A", second: "Operator: B"},
 	} {
@@ -60,6 +65,19 @@ func TestStatementsOfHeaders(t *testing.T) {
 			assert.Contains(t, found, "rows that differ in it count as repeats", c.first)
 		} else {
 			assert.NotContains(t, found, "count as repeats", c.first)
+		}
+	}
+}
+
+// Words that count runs and repeats are no settings in headers of files either. The exceptions begin names of
+// settings.
+func TestCountersAreNoSettings(t *testing.T) {
+	settings := map[string]string{"tow": "tow speed", "take": "take-off angle"}
+	for _, word := range strings.Split(vocabulary.RunWords+"|"+vocabulary.RepeatWords, "|") {
+		setting, isException := settings[word]
+		assert.Equal(t, !isException, noSetting.MatchString(word), word)
+		if isException {
+			assert.False(t, noSetting.MatchString(setting), setting)
 		}
 	}
 }

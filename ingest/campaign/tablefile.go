@@ -16,6 +16,7 @@ import (
 	"doubletake/ingest/format/parquet"
 	"doubletake/ingest/format/text"
 	"doubletake/ingest/spelling"
+	"doubletake/ingest/vocabulary"
 	"doubletake/internal/lists"
 )
 
@@ -304,9 +305,8 @@ func ColumnOf(columns []string, name string) int {
 	return slices.IndexFunc(columns, func(c string) bool { return plain(c) == plain(name) })
 }
 
-// runHeader matches headers of columns that may name the runs.
-var runHeader = regexp.MustCompile(
-	`(?i)^(?:run|lauf|test|versuch|messung|trial|tow|take|essai)[ _.-]*(?:id|nr|no|number|name|#)?\.?$`)
+// runHeader matches headers of columns that may name the runs: Lauf, run_id, Test no.
+var runHeader = regexp.MustCompile(`(?i)^(?:` + vocabulary.RunWords + `)[ _.-]*(?:id|nr|no|number|name|#)?\.?$`)
 
 // extraColumns returns the columns of units, and, if no column names the runs, the columns that may.
 func (r *tableReader) extraColumns(reader *text.Reader) []*typedColumn {

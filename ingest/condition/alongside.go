@@ -4,11 +4,15 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"doubletake/ingest/vocabulary"
 )
 
-// measuredWord matches a word of a name that tells that the column was measured: rpm_measured, U ist.
-var measuredWord = regexp.MustCompile(`(?i)\b(?:measured|meas|actual|act|ist|gemessen|tracked|tacho|tach|logged|` +
-	`observed|real|read)\b`)
+// measuredWord matches a word of a name that tells that the column was measured: rpm_measured, U ist. The words of
+// instruments and records, such as tacho and logged, tell it only here, beside a column with the rest of the name. In a
+// column on its own they may mean something else, so that vocabulary.Measured lacks them.
+var measuredWord = regexp.MustCompile(`(?i)\b(?:` + vocabulary.MeasuredWords +
+	`|tracked|tacho|tach|logged|observed|real|read)\b`)
 
 // ambientWord matches the name of a quantity of the surroundings or of the supply, which drifts and is not set.
 var ambientWord = regexp.MustCompile(`(?i)(?:^|[_ .-])(?:(?:temp|temps|temperature|temperatur|température|pressure|` +
@@ -77,7 +81,7 @@ func isMeasuredBeside(name string, names []string) bool {
 }
 
 // setWord matches a word of a name that tells that the column was set.
-var setWord = regexp.MustCompile(`(?i)\b(?:set|setpoint|soll|nominal|nom|target|cmd|command|commanded|demand)\b`)
+var setWord = regexp.MustCompile(`(?i)\b(?:` + vocabulary.NominalWords + `)\b`)
 
 // plainName returns the letters and digits of a name, in lower case.
 func plainName(name string) string {

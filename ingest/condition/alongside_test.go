@@ -30,6 +30,7 @@ func TestAlongside(t *testing.T) {
 		{"rpm_measured", rpm, true},
 		{"rpm_meas", levels, true},
 		{"rpm_ist", drifting, true},
+		{"rpm_mean", levels, true},
 		{"rpm_actual", drifting, true},
 		{"rpm tracked", drifting, true},
 		{"measured_rpm", drifting, true},
@@ -56,6 +57,9 @@ func TestAlongside(t *testing.T) {
 		got := Alongside([]string{"rpm", c.name}, [][]float64{rpm, c.values}, []string{"rpm"}, nil)
 		assert.Equal(t, c.want, len(got) == 1 && got[0] == c.name, "%s", c.name)
 	}
+
+	german := Alongside([]string{"rpm_sollwert", "rpm_ist"}, [][]float64{rpm, levels}, nil, nil)
+	assert.Equal(t, []string{"rpm_ist"}, german, "beside a set value that its name tells")
 
 	none := Alongside([]string{"temp_c"}, [][]float64{quantised}, nil, nil)
 	assert.Empty(t, none, "the only condition")

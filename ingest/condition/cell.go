@@ -23,6 +23,7 @@ import (
 
 	"doubletake/ingest/format/text"
 	"doubletake/ingest/units"
+	"doubletake/ingest/vocabulary"
 )
 
 // Form is the kind of a cell's content.
@@ -89,7 +90,7 @@ var (
 
 	dateForm = regexp.MustCompile(`^(?i)(?:\d{1,2}[./-]\d{1,2}[./-](?:\d{4}|\d{2})|` +
 		`(?:19|20)\d{2}[-/.]\d{1,2}[-/.]\d{1,2}|` +
-		`\d{1,2}[-. ]{1,2}` + Month + `\.?(?:[- ]\d{2,4})?|` + Month + `\.?[- ]\d{1,4}(?:,? \d{4})?)` +
+		`\d{1,2}[-. ]{1,2}` + vocabulary.Month + `\.?(?:[- ]\d{2,4})?|` + vocabulary.Month + `\.?[- ]\d{1,4}(?:,? \d{4})?)` +
 		`(?:[T ]+\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?: ?[ap]m)?(?:Z|[+-]\d{2}:?\d{2})?)?$`)
 	timeForm = regexp.MustCompile(`^\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?( ?[apAP][mM])?$`)
 
@@ -103,10 +104,6 @@ var (
 var plainBlanks = strings.NewReplacer("\u2007", "\u00a0", "\u2009", "\u00a0", "\u202f", "\u00a0",
 	"．", ".", "０", "0", "１", "1", "２", "2", "３", "3", "４", "4",
 	"５", "5", "６", "6", "７", "7", "８", "8", "９", "9")
-
-// Month is the expression of the name of a month, in English or German.
-const Month = `(?:jan(?:uary?)?|feb(?:ruary?)?|mar(?:ch)?|märz?|mrz|apr(?:il)?|ma[yi]|jun[ei]?|jul[yi]?|aug(?:ust)?|` +
-	`sept?(?:ember)?|o[ck]t(?:ober)?|nov(?:ember)?|de[cz](?:ember)?)`
 
 // otherUnits are units of cells that package units does not know.
 var otherUnits = map[string]bool{

@@ -8,8 +8,12 @@ import (
 )
 
 // thingName matches the name of a column whose cells name things, whatever they look like: 8E4 and 10E5 are names of
-// propellers, not numbers.
-var thingName = regexp.MustCompile(`(?i)^(?:propellers?|props?|luftschrauben?|hélices?|wings?|flügel|ailes?|` +
+// propellers, not numbers. A thing is an object that a campaign measures several of, such as a propeller or a sensor.
+//
+// vocabulary.Things and vocabulary.Objects have more words, such as fan and surface, since package role weighs them
+// against the values of the column. Here the name alone decides, so that a word must not also mean a quantity.
+// TestThingsOfVocabulary compares the lists.
+var thingName = regexp.MustCompile(`(?i)^(?:propellers?|props?|luftschrauben?|h[ée]lices?|elica|wings?|flügel|ailes?|` +
 	`airfoils?|aerofoils?|profiles?|profil|motors?|motoren|moteurs?|engines?|models?|modelle?|modèles?|serials?|sn|s/n|` +
 	`seriennummer|specimens?|samples?|probe|proben|parts?|devices?|sensors?|esc|batteries|nozzles?|düsen?)` +
 	`(?:[ _-]?(?:id|no|nr|num|number|nummer|name|type|typ|model|serial|code))?\.?$`)

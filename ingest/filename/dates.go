@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"doubletake/ingest/condition"
+	"doubletake/ingest/vocabulary"
 )
 
 // Forms of dates and times of day in names.
@@ -14,7 +14,7 @@ var (
 	// dateForm matches 2024-05-03, 20240503101500, 03.05.2024, 03052024, 240503, 03.05.24, 2024-5-3, 3May2024, 3May24.
 	dateForm = dates(`^(?:(?:19|20)\d\d[-_.]?MM[-_.]?DD(?:hh(?:[0-5]\d){1,2})?|DD[-_.]?MM[-_.]?(?:19|20)\d\d|YYMMDD|` +
 		`DD\.MM\.\d\d|20[12]\d[-._]\d\d?[-._]\d\d?|\d\d?[-._]\d\d?[-._]20[12]\d|` +
-		`\d\d?[-_. ]{0,2}(?i:` + condition.Month + `)[-_. ]{0,2}(?:(?:19|20)\d\d|YY))`)
+		`\d\d?[-_. ]{0,2}(?i:` + vocabulary.Month + `)[-_. ]{0,2}(?:(?:19|20)\d\d|YY))`)
 
 	// dateBeforeClock matches dates that only the time of day behind them shows: 17_11_24__14_50, 0503_1450.
 	dateBeforeClock = dates(`^(YY[-_.]MM[-_.]DD|DD[-_.]MM[-_.]YY|0[1-9]DD)[-_ T]+hh[-_.h:]?[0-5]\d(?:[^\d\pL]|$)`)

@@ -2,6 +2,18 @@ package vocabulary
 
 import "regexp"
 
+// Expressions of words, for patterns of other packages that search for these words inside longer texts.
+const (
+	// NominalWords tell that a value was set: rpm_soll.
+	NominalWords = `nom|nominal|set|setpoint|command|commanded|cmd|target|soll|sollwert|demand`
+
+	// MeasuredWords tell that a value was read: rpm_mean.
+	MeasuredWords = `meas|measured|mean|avg|average|act|actual|true|corr|corrected|ist|gemessen`
+
+	// RunWords name or count the runs of a campaign: Lauf 3.
+	RunWords = `run|lauf|test|versuch|messung|trial|tow|take|essai`
+)
+
 // Words of headers, and of names of channels and files. HasWord looks for them; it compares single letters only with
 // whole names.
 var (
@@ -22,15 +34,15 @@ var (
 	Uncertainties = Whole(`std|sd|sigma|unc|uncertainty|dof|err|error|sem|var|variance|ci`)
 
 	// Nominal are words of values as they were set: rpm_soll.
-	Nominal = Whole(`nom|nominal|set|setpoint|command|commanded|cmd|target|soll|sollwert|demand`)
+	Nominal = Whole(NominalWords)
 
 	// Measured are words of values as they were read: rpm_mean.
-	Measured = Whole(`meas|measured|mean|avg|average|act|actual|true|corr|corrected|ist|gemessen`)
+	Measured = Whole(MeasuredWords)
 
 	// Counters are words of numbers that count runs and do not say what was measured.
-	Counters = Whole(`run|rep|repeat|repetition|take|rec|recording|test|trial|nr|no|num|number|nummer|lfd|idx|index|` +
-		`id|#|part|copy|measurement|meas|messung|lauf|versuch|wdh|wiederholung|essai|mesure|prova|misura|ensayo|` +
-		`medici[óo]n|proef|track|file|audio|sample|point|messpunkt|seq|serial|tow|case`)
+	Counters = Whole(RunWords + `|` + RepeatWords + `|rec|recording|nr|no|num|number|nummer|lfd|idx|index|` +
+		`id|#|part|copy|measurement|meas|mesure|prova|misura|ensayo|medici[óo]n|proef|track|file|audio|sample|` +
+		`point|messpunkt|seq|serial|case`)
 
 	// RunNames are words of texts that name a run.
 	RunNames = Whole(`run|id|name|test|tow|trial|case|point|label|file`)

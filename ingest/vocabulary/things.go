@@ -1,14 +1,17 @@
 package vocabulary
 
-import (
-	"regexp"
+import "regexp"
 
-	"doubletake/ingest/condition"
-)
+// Month is the expression of the name of a month, in English or German.
+const Month = `(?:jan(?:uary?)?|feb(?:ruary?)?|mar(?:ch)?|märz?|mrz|apr(?:il)?|ma[yi]|jun[ei]?|jul[yi]?|aug(?:ust)?|` +
+	`sept?(?:ember)?|o[ck]t(?:ober)?|nov(?:ember)?|de[cz](?:ember)?)`
 
 // thingWords are words of things of which a campaign may have several.
 const thingWords = `prop|propeller|luftschraube|h[ée]lice|elica|wing|motor|airfoil|aerofoil|profile?|modell?|rotor|` +
 	`fan|specimen|config|configuration`
+
+// RepeatWords is an expression of words that count the repeats of a recording, for patterns of other packages.
+const RepeatWords = `rep|repeat|repetition|wdh|wiederholung`
 
 // Words of things, and words that tell how the number behind them is meant.
 var (
@@ -22,10 +25,10 @@ var (
 	Type = regexp.MustCompile(`^[A-Z]{2,}$`)
 
 	// Months are names of months.
-	Months = Whole(condition.Month)
+	Months = Whole(Month)
 
 	// Repeats are words of repeats and copies of a recording.
-	Repeats = Whole(`rep|repeat|repeated|retest|again|bis|copy|kopie|wdh|wiederholung`)
+	Repeats = Whole(RepeatWords + `|repeated|retest|again|bis|copy|kopie`)
 
 	// InThousands are words of numbers that people write in thousands: 10k.
 	InThousands = Whole(`re|reynolds|rpm|n`)
