@@ -11,26 +11,32 @@ import (
 	"doubletake/train/honest/interval"
 )
 
-// This file gives names curves of their own if they differ in more than an offset, as wings do if the lift follows the
-// angle in different ways. The evidence decides.
+// This file decides whether the names of a label get curves of their own. A label is a column of names, such as wings.
+// A process gives each name an offset, which is one number for each outcome. This is not enough if the lift of two
+// wings follows the angle in different ways. A curve of its own is a function of the inputs that one name adds to the
+// function of all names. Names get curves if the evidence of the process rises by enough: the probability density of
+// the outcomes.
 
-// curveMargin is the gain of ln evidence above which names get curves of their own.
+// curveMargin is the rise of ln evidence above which the names of a label get curves.
 const curveMargin = 5.0
 
-// leastJudges is the number of left-out things from which on they judge whether things have curves of their own.
+// leastJudges is the smallest number of left-out things whose evidence counts in the decision.
 const leastJudges = 3
 
-// fitCurves fits the process of m again, with a curve for each name of a label, and returns it if the data prefer it.
-// Otherwise it returns m and base. It also returns the label and the gain.
+// fitCurves fits the process of m again, with a curve for each name of one label. It returns the new process and an
+// entry that describes the curves if the data prefer it. Otherwise it returns m and base, and no entry.
 //
-// A fit with few conditions and steps, as in the screen of forms, looks for the label whose names gain most ln evidence
-// by curves. fitCurves then compares full fits. If the groups are things, the evidence of the left-out things must not
-// fall. fitCurves returns m and base if l asks for offsets alone, for harmonics of a rotor, and for conditions that
-// are averaged to cells.
+// The label is the one whose names gain most by curves in fits with few conditions and steps (screenCurves). fitCurves
+// then compares full fits. ln evidence must rise by more than curveMargin. This must also hold after the change of ln
+// evidence of the left-out things is added (leftOutChange).
+//
+// fitCurves tries no curves if l asks for offsets alone, for harmonics of a rotor, or if the process averages
+// conditions because there are more than gp.MaxRows.
 func (l Learner) fitCurves(ctx context.Context, t trainingGroups, m *Model, base *gp.Mapped) (
 	*Model, *gp.Mapped, []interval.OwnCurves, error,
 ) {
-	if l.OffsetsAlone || m.Orders != nil || m.Process.Conditions() > gp.MaxRows {
+	averages := m.Process.Conditions() > gp.MaxRows
+	if l.OffsetsAlone || m.Orders != nil || averages {
 		return m, base, nil, nil
 	}
 
@@ -38,56 +44,84 @@ func (l Learner) fitCurves(ctx context.Context, t trainingGroups, m *Model, base
 	r.Logarithm = m.Logarithm
 	r.form = m.Form()
 	label, err := r.screenCurves(ctx)
-	if err != nil || label == 0 {
-		return m, base, nil, err
+	if err != nil {
+		return nil, nil, nil, err
+	}
+
+	if label == 0 {
+		return m, base, nil, nil
 	}
 
 	r.curves = label
 	curved, curvedBase, err := r.fit(ctx)
-	if err != nil || curvedBase == nil {
-		return m, base, nil, err
+	if err != nil {
+		return nil, nil, nil, err
 	}
 
-	gain := curved.logEvidence() - m.logEvidence()
-	if gain <= curveMargin {
+	if curvedBase == nil { // the data allow no process with curves
 		return m, base, nil, nil
 	}
 
-	if l.OfThings() && len(t.held) >= leastJudges {
-		before, err := l.leftOutEvidence(ctx, t, m, base)
-		if err != nil {
-			return nil, nil, nil, err
-		}
+	rise := curved.logEvidence() - m.logEvidence()
+	if rise <= curveMargin {
+		return m, base, nil, nil
+	}
 
-		after, err := l.leftOutEvidence(ctx, t, curved, curvedBase)
-		if err != nil {
-			return nil, nil, nil, err
-		}
+	change, err := l.leftOutChange(ctx, t, fittedProcess{m, base}, fittedProcess{curved, curvedBase})
+	if err != nil {
+		return nil, nil, nil, err
+	}
 
-		if gain+after-before <= curveMargin {
-			return m, base, nil, nil
-		}
+	if rise+change <= curveMargin {
+		return m, base, nil, nil
 	}
 
 	curved.Representation = m.Representation
 	names := m.Labels[label-1]
 
-	return curved, curvedBase, []interval.OwnCurves{{Label: names.Name, Names: len(names.Names), Evidence: gain}}, nil
+	return curved, curvedBase, []interval.OwnCurves{{Label: names.Name, Names: len(names.Names), Evidence: rise}}, nil
 }
 
-// leftOutEvidence returns ln of the evidence of the left-out groups, predicted by the process of m.
-func (l Learner) leftOutEvidence(ctx context.Context, t trainingGroups, m *Model, base *gp.Mapped) (float64, error) {
-	left, held, err := leaveOut(ctx, t, m, base)
+// fittedProcess is a model, and its process in the form that can leave out training rows.
+type fittedProcess struct {
+	model *Model
+	base  *gp.Mapped
+}
+
+// leftOutChange returns ln of the evidence of the left-out things by the process with curves, less ln of their evidence
+// by the process with offsets. It returns 0 if the groups are not things, or if there are fewer than leastJudges
+// things.
+func (l Learner) leftOutChange(ctx context.Context, t trainingGroups, offsets, curves fittedProcess) (float64, error) {
+	if !l.OfThings() || len(t.held) < leastJudges {
+		return 0, nil
+	}
+
+	before, err := l.leftOutEvidence(ctx, t, offsets)
 	if err != nil {
 		return 0, err
 	}
 
-	return l.evidence(t.set, t.train, left, held, m.Form()), nil
+	after, err := l.leftOutEvidence(ctx, t, curves)
+	if err != nil {
+		return 0, err
+	}
+
+	return after - before, nil
 }
 
-// screenCurves returns the label whose names gain most ln evidence by curves of their own, counted from 1. It returns 0
-// if no label gains more than curveMargin. It skips runs, labels with fewer than two names, and labels whose names the
-// inputs tell apart.
+// leftOutEvidence returns ln of the evidence of the left-out groups, each predicted by the process without the group.
+func (l Learner) leftOutEvidence(ctx context.Context, t trainingGroups, p fittedProcess) (float64, error) {
+	left, held, err := leaveOut(ctx, t, p.model, p.base)
+	if err != nil {
+		return 0, err
+	}
+
+	return l.evidence(t.set, t.train, left, held, p.model.Form()), nil
+}
+
+// screenCurves returns the label whose names gain most ln evidence by curves of their own, counted from 1 as in
+// processRows.curves. It returns 0 if no label gains more than curveMargin, or if the data allow no process with
+// offsets. It skips runs, labels with fewer than two names, and labels whose names the inputs tell apart.
 func (r processRows) screenCurves(ctx context.Context) (label int, err error) {
 	r.hyperRows = screenRows
 	r.steps = screenSteps
@@ -113,7 +147,7 @@ func (r processRows) screenCurves(ctx context.Context) (label int, err error) {
 		}
 
 		if base == nil {
-			continue // the data allow no process
+			continue // the data allow no process with these curves
 		}
 
 		if gain := curves.logEvidence() - offsets.logEvidence(); gain > most {
@@ -125,18 +159,19 @@ func (r processRows) screenCurves(ctx context.Context) (label int, err error) {
 	return label, nil
 }
 
-// tellsApart reports whether the inputs that have one value for each name of label k differ between all its names, if
-// the form uses them. The kernel on all inputs can then describe what each name has of its own.
+// tellsApart reports whether all names of label k (counted from 0) differ in their properties. A property is an input
+// that has one value for each name, and that the form uses. If every two names differ in some property, the kernel on
+// all inputs can describe how they differ, and they need no curves. tellsApart returns false if there is no property.
 func (r processRows) tellsApart(k int) bool {
 	names := len(r.Labels[k].Names)
-	rows := make([][]int, names)
+	rows := make([][]int, names) // by name
 	for i := range r.Set.N {
-		level := r.Level[i*len(r.Labels)+k]
-		rows[level] = append(rows[level], i)
+		name := r.Level[i*len(r.Labels)+k]
+		rows[name] = append(rows[name], i)
 	}
 
 	x := r.Set.AtSetPoints()
-	properties := make([]string, names)
+	properties := make([]string, names) // by name: the values of its properties, as one text
 	for j := range r.Set.In {
 		column := lists.Column(x, r.Set.In, j)
 		isUsed := r.form == nil || slices.ContainsFunc(r.form.Columns, func(c form.Column) bool { return c.Uses(j) })
@@ -144,8 +179,8 @@ func (r processRows) tellsApart(k int) bool {
 			continue
 		}
 
-		for level, own := range rows {
-			properties[level] += fmt.Sprint(column[own[0]], " ")
+		for name, own := range rows {
+			properties[name] += fmt.Sprint(column[own[0]], " ")
 		}
 	}
 

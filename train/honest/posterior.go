@@ -14,36 +14,39 @@ import (
 	"doubletake/train/triplets"
 )
 
-// Posterior holds what a calibrated process predicts at some conditions, and tells what it would predict if some of
-// them were measured, each by as many pairs as the training conditions. Means, noise and the scale of the errors stay
-// as they are, since they depend on outcomes, which are not known.
+// Posterior looks ahead: it holds what a calibrated process predicts at some conditions, and computes what the process
+// would predict if some of them were measured, each by as many pairs as the training conditions. Means, noise and the
+// scale of the errors stay as they are, since they depend on outcomes, which are not known.
 //
-// The question at a condition stays the same, whatever is measured. It is about the outcome of a new measurement of the
-// thing that is named there or, without a name, of any new thing. All measurements without a name are of one new thing,
-// until Renew is called.
+// A condition may name things, such as a wing. The question at a condition stays the same, whatever is measured. It is
+// about the outcome of a new measurement of the thing that is named there or, without a name, of any new thing. A
+// session is the measurements until Renew is called: its measurements without a name are of one new thing.
+//
+// The level of a name is its place among the names that the process was fitted to (Model.Labels). Names that are new,
+// or not given, have other levels: see plannedLevels.
 type Posterior struct {
 	model       *Model
-	process     *gp.Posterior
+	process     *gp.Posterior // covariances, which depend on what was measured
 	calibration interval.Calibration
-	x           []float64 // conditions × inputs, in the units of the inputs
-	mu          []float64 // predicted means, conditions × outcomes
-	noise       []float64 // noise variances, conditions × outcomes
-	z           []float64 // by condition: coordinate of the groups, or distance to them; nil if they have neither
-	factor      []float64 // conditions × outcomes: variance in the unit over the variance of the process; nil: 1
-	level       []int     // conditions × labels: levels of the names, or EachNew or unnamed; nil without labels
+	x           []float64        // conditions × inputs, in the units of the inputs
+	mu          []float64        // predicted means, conditions × outcomes
+	noise       []float64        // noise variances, conditions × outcomes
+	z           []float64        // by condition: coordinate of the groups, or distance to them; nil if they have neither
+	factor      []float64        // conditions × outcomes: variance in the unit over the variance of the process; nil: 1
+	level       []int            // conditions × labels: levels of a measurement, see plannedLevels; nil without labels
+	queries     []interval.Query // by condition: its class; nil: the law of the groups holds everywhere
+	done        map[int]bool     // conditions that were measured
 
-	// weight (conditions × outcomes) is the calibrated epistemic variance, in units of the outcome's training variance,
-	// over the variance that the process claims, divided by the number of weights.
+	// weight (conditions × outcomes) turns a variance that the process claims into its part of the mean expected squared
+	// error: it is the calibrated epistemic variance, in units of the outcome's training variance, over the claim, divided
+	// by the number of weights.
 	weight []float64
-
-	queries []interval.Query // by condition: its class; nil: the law of the groups holds everywhere
-	done    map[int]bool     // conditions that were measured
 }
 
 // Posterior returns what the model predicts at conditions x (n×In, in the units of the inputs). things are the names at
-// each condition, by label, as Predict takes them; nil: none is named.
+// each condition, by label, as Predict takes them; nil: none is named. Nothing is measured at first.
 //
-// It returns the errors of Predict, and an error if m is not a calibrated process.
+// Posterior returns the errors of Predict, and an error if m is not a calibrated process.
 func (m *Model) Posterior(ctx context.Context, x []float64, things []map[string]string) (*Posterior, error) {
 	if m.Process == nil || m.Calibration == nil {
 		return nil, errors.New("look ahead of measurements: expected a calibrated process")
@@ -55,7 +58,8 @@ func (m *Model) Posterior(ctx context.Context, x []float64, things []map[string]
 		return nil, err
 	}
 
-	present, err := m.calibrated(x, 0, level, raw)
+	const levelOfCalibration = 0
+	present, err := m.calibrated(x, levelOfCalibration, level, raw)
 	if err != nil {
 		return nil, err
 	}
@@ -80,8 +84,8 @@ func (m *Model) Posterior(ctx context.Context, x []float64, things []map[string]
 		return nil, err
 	}
 
-	for _, l := range process.Form.LnFactors(x) {
-		p.factor = append(p.factor, math.Exp(2*l))
+	for _, ln := range process.Form.LnFactors(x) {
+		p.factor = append(p.factor, math.Exp(2*ln)) // of a variance
 	}
 
 	for k, claim := range p.process.Claims() {
@@ -93,8 +97,9 @@ func (m *Model) Posterior(ctx context.Context, x []float64, things []map[string]
 }
 
 // plannedLevels returns the levels of the questions at n conditions, and of the measurements there. level are the
-// levels of the names in things. Each run is new. If a thing has no name, the question is about any new thing, and
-// the measurement is of the one new thing of the session.
+// levels of the names in things. Each run is new, for the question and for the measurement (gp.EachNew). If a thing has
+// no name, the question is about any new thing (gp.EachNew), and the measurement is of the one new thing of the session
+// (unnamed).
 func (m *Model) plannedLevels(n int, things []map[string]string, level []int) gp.Levels {
 	var levels gp.Levels
 	for i := range n {
@@ -135,7 +140,8 @@ func (p *Posterior) Renew() {
 	}
 }
 
-// Ignore takes the given conditions out of the mean that Gain returns.
+// Ignore takes the given conditions out of the mean that Gain returns. They must be distinct, and not all conditions.
+// It must be called once at most.
 func (p *Posterior) Ignore(conditions []int) {
 	outcomes := len(p.model.Outcomes)
 	kept := float64(len(p.weight)/outcomes-len(conditions)) / float64(len(p.weight)/outcomes)
@@ -157,8 +163,9 @@ func (p *Posterior) Clone() *Posterior {
 	return &c
 }
 
-// Gain returns by how much the mean expected squared error over all conditions and outcomes, in units of each outcome's
-// training variance, would fall if the given conditions were measured.
+// Gain returns by how much the mean expected squared error would fall if the given conditions were measured, after the
+// ones that Measure has counted. The mean is over the outcomes and over all conditions that Ignore has left, in units
+// of each outcome's training variance.
 func (p *Posterior) Gain(conditions []int) (float64, error) {
 	return p.process.Gain(conditions, p.weight)
 }
@@ -176,9 +183,9 @@ func (p *Posterior) Measure(conditions []int) error {
 	return nil
 }
 
-// Predict returns the intervals at all conditions, by the claims that remain after Measure. Conditions have the classes
-// that they have after Measure: a condition that was between measured ones may now be measured itself, and a thing that
-// was new may now be known.
+// Predict returns the intervals at all conditions. It takes the claims that remain after Measure: the epistemic
+// variances of the process itself. Conditions have their classes after Measure: a condition that was between measured
+// ones may now be measured itself, and a thing that was new may now be known.
 func (p *Posterior) Predict() *interval.Prediction {
 	claims := p.process.Claims()
 	for k, f := range p.factor {

@@ -13,30 +13,33 @@ import (
 	"doubletake/train/numbers"
 )
 
-// Limits of the conditions that WriteCSV and WriteJSON predict together, so that their memory does not grow with the
-// number of conditions. A process of many outcomes is factorised anew for each block, so that a block must not be
-// small.
+// This file writes predictions at any number of conditions. WriteCSV and WriteJSON divide the conditions into blocks,
+// which are consecutive conditions, and write the rows of one block before they predict the next. Their memory then
+// does not grow with the number of conditions. The output has the bytes that one Answer for all conditions would give.
+
+// Limits of a block. A block must not be small either, because a calibrated process of many conditions is factorised
+// anew for each block.
 const (
-	blockValues    = 1 << 16 // values of all outcomes
-	fewestTogether = 1 << 12 // conditions, however many outcomes there are
-	mostTogether   = 1 << 14 // conditions
+	blockValues = 1 << 16 // conditions × outcomes of a block, unless the next two limits ask for more or fewer
+	fewestRows  = 1 << 12 // conditions of a block, even with many outcomes
+	mostRows    = 1 << 14 // conditions of a block, even with few outcomes
 )
 
-// together returns the number of conditions that are predicted together.
-func (m *Models) together() int {
-	return min(max(blockValues/len(m.Card.Outcomes), fewestTogether), mostTogether)
+// blockRows returns the number of conditions of a block.
+func (m *Models) blockRows() int {
+	return min(max(blockValues/len(m.Card.Outcomes), fewestRows), mostRows)
 }
 
-// WriteCSV predicts at conditions x as Answer does, and writes the records of Answer.CSV. It predicts one block of
-// conditions after the other.
+// WriteCSV predicts at conditions x as Answer does, and writes the records of Answer.CSV. It predicts and writes one
+// block after the other, so that an error can leave the first blocks written.
 func (m *Models) WriteCSV(ctx context.Context, w io.Writer, x []float64, o Options) error {
-	return m.writeRows(ctx, w, x, o, m.together())
+	return m.writeRows(ctx, w, x, o, m.blockRows())
 }
 
-// writeRows writes the rows of all conditions. It predicts the given number of conditions together.
-func (m *Models) writeRows(ctx context.Context, w io.Writer, x []float64, o Options, together int) error {
+// writeRows does the work of WriteCSV in blocks of the given number of conditions.
+func (m *Models) writeRows(ctx context.Context, w io.Writer, x []float64, o Options, blockRows int) error {
 	sheet := report.NewRecordWriter(w)
-	err := m.eachBlock(ctx, x, o, together, func(a *Answer) error {
+	err := m.eachBlock(ctx, x, o, blockRows, func(a *Answer) error {
 		sheet.Add(a.CSV())
 		return nil
 	})
@@ -47,33 +50,33 @@ func (m *Models) writeRows(ctx context.Context, w io.Writer, x []float64, o Opti
 	return sheet.Flush()
 }
 
-// WriteJSON predicts at conditions x as Answer does, and writes the document of Answer.JSON, indented by two spaces. It
-// predicts one block of conditions after the other.
+// WriteJSON predicts at conditions x, of which there must be at least one, as Answer does. It writes the document of
+// Answer.JSON, indented by two spaces. It predicts and writes one block after the other, so that an error can leave the
+// document incomplete.
 func (m *Models) WriteJSON(ctx context.Context, w io.Writer, x []float64, o Options) error {
-	return m.writeDocument(ctx, w, x, o, m.together())
+	return m.writeDocument(ctx, w, x, o, m.blockRows())
 }
 
-// noConditions is the part conditions of an indented document without conditions. No other part of the document has
-// this text, because the other members named conditions are indented further.
-const noConditions = "\n  \"conditions\": []"
-
-// writeDocument writes the document of all conditions. It predicts the given number of conditions together.
-func (m *Models) writeDocument(ctx context.Context, w io.Writer, x []float64, o Options, together int) error {
-	buffered := bufio.NewWriter(w)
-	after := "" // the part of the document after the conditions; "" before the first block
-	err := m.eachBlock(ctx, x, o, together, func(a *Answer) error {
-		if after == "" {
-			frame, err := json.MarshalIndent(a.document([]numbers.Object{}), "", "  ")
-			if err != nil {
-				return fmt.Errorf("write predictions as JSON: %w", err)
-			}
-
-			before, rest, _ := strings.Cut(string(frame), noConditions)
-			after = rest
-			fmt.Fprint(buffered, before, "\n  \"conditions\": [")
-		} else {
+// writeDocument does the work of WriteJSON in blocks of the given number of conditions. Only the member conditions of
+// the document differs between blocks. So writeDocument writes the members before it, the conditions of all blocks, and
+// then the members after it.
+func (m *Models) writeDocument(ctx context.Context, w io.Writer, x []float64, o Options, blockRows int) error {
+	buffered := bufio.NewWriter(w) // keeps the first error of all writes, which Flush returns
+	after := ""                    // the members after the conditions; "" before the first block
+	err := m.eachBlock(ctx, x, o, blockRows, func(a *Answer) error {
+		isFirst := after == ""
+		if !isFirst {
 			fmt.Fprint(buffered, ",")
+			return writeElements(buffered, a.conditionObjects())
 		}
+
+		before, rest, err := a.aroundConditions()
+		if err != nil {
+			return err
+		}
+
+		after = rest
+		fmt.Fprint(buffered, before, "\n  \"conditions\": [")
 
 		return writeElements(buffered, a.conditionObjects())
 	})
@@ -86,9 +89,26 @@ func (m *Models) writeDocument(ctx context.Context, w io.Writer, x []float64, o 
 	return buffered.Flush()
 }
 
-// writeElements writes the elements of a list of a document, with commas between them.
-func writeElements(w io.Writer, elements []numbers.Object) error {
-	const indent = "    "
+// noConditions is the member conditions of an indented document without conditions. The document has this text only
+// once, because the other members named conditions are indented further.
+const noConditions = "\n  \"conditions\": []"
+
+// aroundConditions returns the text of the document before and after its member conditions.
+func (a *Answer) aroundConditions() (before, after string, err error) {
+	frame, err := json.MarshalIndent(a.document([]numbers.Object{}), "", "  ")
+	if err != nil {
+		return "", "", fmt.Errorf("write predictions as JSON: %w", err)
+	}
+
+	before, after, _ = strings.Cut(string(frame), noConditions)
+
+	return before, after, nil
+}
+
+// writeElements writes the elements of the list conditions, with commas between them. It returns only errors of the
+// encoding: w keeps its own.
+func writeElements(w *bufio.Writer, elements []numbers.Object) error {
+	const indent = "    " // of an element: two levels of two spaces
 	for i, element := range elements {
 		text, err := json.MarshalIndent(element, indent, "  ")
 		if err != nil {
@@ -106,19 +126,20 @@ func writeElements(w io.Writer, elements []numbers.Object) error {
 	return nil
 }
 
-// eachBlock calls use with the answers at blocks of the given number of conditions, in order.
-func (m *Models) eachBlock(ctx context.Context, x []float64, o Options, together int, use func(a *Answer) error) error {
-	o.named = m.namedLabels(o.Things)
-	width := len(m.Card.Inputs)
-	n := len(x) / width
+// eachBlock calls use with the answer at each block of the given number of conditions, in order. The last block may
+// have fewer. It returns the first error of Answer or use.
+func (m *Models) eachBlock(ctx context.Context, x []float64, o Options, blockRows int, use func(*Answer) error) error {
+	o.named = m.namedLabels(o.Things) // by the names of all blocks, so that all blocks have the same columns
+	inputs := len(m.Card.Inputs)
+	conditions := len(x) / inputs
 	all := o.Things
-	for i := 0; i < n; i += together {
-		end := min(i+together, n)
+	for first := 0; first < conditions; first += blockRows {
+		end := min(first+blockRows, conditions)
 		if all != nil {
-			o.Things = all[i:end]
+			o.Things = all[first:end]
 		}
 
-		a, err := m.Answer(ctx, x[i*width:end*width], o)
+		a, err := m.Answer(ctx, x[first*inputs:end*inputs], o)
 		if err != nil {
 			return err
 		}
@@ -131,8 +152,8 @@ func (m *Models) eachBlock(ctx context.Context, x []float64, o Options, together
 	return nil
 }
 
-// namedLabels returns the labels of the calibrated model for which any condition has a name. It returns nil if there is
-// no calibrated model.
+// namedLabels returns the labels of the calibrated model for which any condition has a name. It returns an empty list
+// if no condition has a name, and nil if there is no calibrated model.
 func (m *Models) namedLabels(things []map[string]string) []string {
 	if m.Honest == nil {
 		return nil
