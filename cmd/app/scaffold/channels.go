@@ -65,7 +65,7 @@ func (p *plan) chooseChannels(files []string, info ingest.Info) {
 	}
 
 	switch {
-	case len(p.liftAndDrag(false)) > 0 || areLoads(channels, used):
+	case len(p.liftAndDrag(wordsOnly)) > 0 || areLoads(channels, used):
 		p.Spectra = false
 	case p.Format == "text":
 		p.Spectra = first.RateHz >= soundRateTextHz

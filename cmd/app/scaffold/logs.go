@@ -80,7 +80,7 @@ func (p *plan) fromLog(files []string) (used []string) {
 	c = p.readParts(c, files)
 	logged := p.withRows(c, files)
 	used = logged.files
-	p.noteUnlogged(len(files)-len(used), len(used) == 0)
+	p.noteUnlogged(files, used)
 	if len(used) == 0 {
 		used = files
 	}
@@ -119,11 +119,11 @@ func (p *plan) fromLog(files []string) (used []string) {
 	return used
 }
 
-// noteUnlogged notes how many files have no row in the log that gives all inputs. areAll is true if no file has such a
-// row.
-func (p *plan) noteUnlogged(n int, areAll bool) {
+// noteUnlogged notes how many files are not used, because no row of the log gives all their inputs.
+func (p *plan) noteUnlogged(files, used []string) {
+	n := len(files) - len(used)
 	switch {
-	case areAll:
+	case len(used) == 0:
 		p.note("the table of conditions does not fit yet: no row of %s has the name of a file and its conditions",
 			p.Conditions)
 	case n > 0:
@@ -208,7 +208,7 @@ func (p *plan) canJoin(names *role.Sheet, rows []campaign.ConditionRow) bool {
 	return !hasParts || names.Pattern() != ""
 }
 
-// readColumns gives roles to the columns of a log and to the parts of the names of its files. FileOf is the index of
+// readColumns gives roles to the columns of a log and to the parts of the names of its files. fileOf is the index of
 // the file of each row. It returns the sheet, and how the configuration names the columns that it calls otherwise than
 // the log.
 func (p *plan) readColumns(

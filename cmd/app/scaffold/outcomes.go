@@ -15,7 +15,7 @@ import (
 
 // proposeOutcomes proposes outcomes of a balance: lift and drag, otherwise all channels but clocks and settings.
 func (p *plan) proposeOutcomes() {
-	p.Columns = p.liftAndDrag(p.areLettersForces())
+	p.Columns = p.liftAndDrag(p.shortestForceName())
 	if len(p.Columns) > 0 {
 		p.noteOtherChannels()
 		return
@@ -41,14 +41,19 @@ func (p *plan) proposeOutcomes() {
 		"clocks and settings")
 }
 
-// liftAndDrag returns the outcomes lift and drag, found by the names of the channels. Single letters count only if
-// letters is true.
-func (p *plan) liftAndDrag(letters bool) (columns []config.NamedString) {
+// The least number of letters of a channel's name that may mean lift or drag.
+const (
+	lettersToo = 1 // L and D do
+	wordsOnly  = 2
+)
+
+// liftAndDrag returns the outcomes lift and drag, found by the names of the channels. Names with fewer letters than
+// shortest do not count.
+func (p *plan) liftAndDrag(shortest int) (columns []config.NamedString) {
 	for i, channel := range p.Channels {
 		base := strings.ToLower(lastPart(channel))
 		name := vocabulary.LiftAndDrag[strings.TrimSuffix(base, "_n")]
-		isLetter := len(base) < 2
-		if name == "" || isLetter && !letters {
+		if name == "" || len(base) < shortest {
 			continue
 		}
 
@@ -63,19 +68,23 @@ func (p *plan) liftAndDrag(letters bool) (columns []config.NamedString) {
 	return columns
 }
 
-// areLettersForces reports whether L and D are lift and drag: both are there, no channel has a word, and there is no P,
-// beside which they mean something else.
-func (p *plan) areLettersForces() bool {
+// shortestForceName returns lettersToo if L and D are lift and drag, and wordsOnly otherwise. They are if both are
+// there, no channel has a word, and there is no P, beside which they mean something else.
+func (p *plan) shortestForceName() int {
 	isPresent := map[string]bool{}
 	for _, channel := range p.Channels {
 		if len(channel) > 2 {
-			return false
+			return wordsOnly
 		}
 
 		isPresent[strings.ToUpper(channel)] = true
 	}
 
-	return isPresent["L"] && isPresent["D"] && !isPresent["P"]
+	if isPresent["L"] && isPresent["D"] && !isPresent["P"] {
+		return lettersToo
+	}
+
+	return wordsOnly
 }
 
 // noteOtherChannels notes the channels that are not outcomes.

@@ -62,7 +62,7 @@ func readRising(rd ingest.Reader, channels []int) []bool {
 // sweptChannel has what the rules of sweeps need to know of a channel that is called as a setting.
 type sweptChannel struct {
 	values     []float64 // the first sweepSamples samples
-	isSound    bool      // the file has sound, otherwise loads
+	isSound    bool      // the channels are microphones; false: a balance
 	isSampled  bool      // the file states a sampling rate
 	mayBeTable bool      // the rows of the file may be results, one for each setting
 }
