@@ -208,7 +208,7 @@ func TestNetworksAreStored(t *testing.T) {
 				}
 			}
 
-			p, err := m.Recommend(context.Background(), x, 0, true, nil)
+			p, err := m.Recommend(context.Background(), x, predict.Options{Extrapolate: true})
 			require.NoError(t, err)
 
 			var sd, high []float64

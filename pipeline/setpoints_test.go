@@ -387,14 +387,14 @@ func (c jittering) assertScatterIsInside(t *testing.T, dir string) {
 	highest := c.speeds[len(c.speeds)-1]
 
 	near := c.conditionsAt(1.0045 * highest)
-	answer, err := m.Recommend(t.Context(), near, 0, false, nil)
+	answer, err := m.Recommend(t.Context(), near, predict.Options{})
 	require.NoError(t, err)
 	assert.Equal(t, measured, answer.Position[0], "position of a speed in the scatter")
 	assert.False(t, math.IsNaN(answer.Half[0]), "a speed in the scatter must have an interval")
 	assert.Nil(t, m.Outside(near[:inputs]), "a speed in the scatter")
 
 	far := c.conditionsAt(1.02 * highest)
-	answer, err = m.Recommend(t.Context(), far, 0, false, nil)
+	answer, err = m.Recommend(t.Context(), far, predict.Options{})
 	require.NoError(t, err)
 	assert.NotEqual(t, measured, answer.Position[0], "position of a speed beyond the scatter")
 	assert.NotNil(t, m.Outside(far[:inputs]), "a speed beyond the scatter")

@@ -238,7 +238,7 @@ func (g *groupLaws) at(key lawKey) lawNumbers {
 		return law
 	}
 
-	g.predictor.At(&g.mixture, key.claim, key.distance, key.noise)
+	g.predictor.SetLaw(&g.mixture, key.claim, key.distance, key.noise)
 	law = lawNumbers{g.mixture.Half(g.level), g.mixture.Half(0.68), g.mixture.Epistemic()}
 	g.known[key] = law
 

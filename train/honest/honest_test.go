@@ -399,7 +399,7 @@ func TestRecovery(t *testing.T) {
 			p := s.Predictor()
 			for i, y := range test.Y1 {
 				d := test.Distance[i/3]
-				p.At(&m, test.Claim[i], d, test.Noise[i])
+				p.SetLaw(&m, test.Claim[i], d, test.Noise[i])
 				ratio += m.Half(0.68) / math.Sqrt(0.3*d+test.Noise[i]) / float64(repeats*len(test.Y1))
 
 				if math.Abs(y) < m.Half(0.95) {
@@ -712,7 +712,7 @@ func TestGroupResults(t *testing.T) {
 			pairs += (a - b) * (a - b) / 2 / 10
 
 			var m scale.Mixture
-			without[h].Predictor().At(&m, l.Claim[i]/(std*std), l.Distance[i], 0.04/(std*std))
+			without[h].Predictor().SetLaw(&m, l.Claim[i]/(std*std), l.Distance[i], 0.04/(std*std))
 			half += m.Half(0.95) / 10
 			variance += m.Epistemic() / 10
 

@@ -76,7 +76,7 @@ func (m *Models) Answer(ctx context.Context, x []float64, o Options) (*Answer, e
 		return a, nil
 	}
 
-	a.Recommended, err = m.Recommend(ctx, x, o.Level, o.Extrapolate, o.Things)
+	a.Recommended, err = m.Recommend(ctx, x, o)
 	if err != nil {
 		return nil, err
 	}

@@ -186,24 +186,21 @@ type Recommended struct {
 // Recommend predicts with the calibrated model of the split at conditions x (row-major, inputs in the order of
 // InputNames, in their units). It returns nil if the split has no calibrated model.
 //
-// level is the level of the intervals; 0 takes the level of the calibration. Unless extrapolate is set, there is no
-// interval at a condition if no left-out group and no record shows the model's error there. things are as ParseAt
-// returns them; nil: all things are new.
-func (m *Models) Recommend(ctx context.Context, x []float64, level float64, extrapolate bool,
-	things []map[string]string,
-) (*Recommended, error) {
+// Of the options it takes Level, Extrapolate and Things. Unless Extrapolate is set, there is no interval at a condition
+// if no left-out group and no record shows the model's error there.
+func (m *Models) Recommend(ctx context.Context, x []float64, o Options) (*Recommended, error) {
 	model := m.Honest
 	if model == nil || model.Calibration == nil {
 		return nil, nil
 	}
 
-	p, err := model.Predict(ctx, x, level, things)
+	p, err := model.Predict(ctx, x, o.Level, o.Things)
 	if err != nil {
 		return nil, err
 	}
 
 	recommended := &Recommended{
-		Prediction: p, Level: cmp.Or(level, model.Calibration.Level),
+		Prediction: p, Level: cmp.Or(o.Level, model.Calibration.Level),
 		Position: make([]string, p.N), Refused: make([][]string, p.N),
 	}
 
@@ -212,12 +209,12 @@ func (m *Models) Recommend(ctx context.Context, x []float64, level float64, extr
 	for i := range p.N {
 		where := p.Where[i]
 		query := p.Query(i)
-		recommended.Position[i] = cmp.Or(query.Words(kind), inClass(query.Class, position(model.Calibration, where, kind)))
+		recommended.Position[i] = cmp.Or(query.Words(kind), withClass(query.Class, position(model.Calibration, where, kind)))
 		for _, label := range model.Labels {
-			recommended.Position[i] += labelWords(model, label, nameOf(things, i, label.Name))
+			recommended.Position[i] += labelWords(model, label, nameOf(o.Things, i, label.Name))
 		}
 
-		if extrapolate {
+		if o.Extrapolate {
 			continue
 		}
 
@@ -236,15 +233,15 @@ func (m *Models) Recommend(ctx context.Context, x []float64, level float64, extr
 	return recommended, nil
 }
 
-// inClass writes a position with the class of the condition before it, if it has one.
-func inClass(class interval.Class, position string) string {
+// withClass writes a position with the class of the condition before it, if it has one.
+func withClass(class interval.Class, position string) string {
 	if class == "" {
 		return position
 	}
 	return string(class) + ": " + position
 }
 
-// record returns a text about how well the intervals did at left-out conditions like condition i. It returns "" if
+// record returns a text that says how the intervals did at left-out conditions like condition i. It returns "" if
 // left-out groups, rather than left-out conditions, set the width of the interval there.
 func (r *Recommended) record(i int) string {
 	if s := r.Query(i).Scale; s != nil {

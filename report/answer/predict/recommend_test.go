@@ -35,7 +35,7 @@ func TestRecommendAgreesWithTraining(t *testing.T) {
 	for _, path := range []string{dir, filepath.Join(dir, "seed-0"), filepath.Join(dir, "seed-0", "model.json")} {
 		m := opened(t, path)
 
-		p, err := m.Recommend(context.Background(), x, 0, false, nil)
+		p, err := m.Recommend(context.Background(), x, Options{})
 		require.NoError(t, err)
 		require.NotNil(t, p)
 
@@ -83,10 +83,10 @@ func TestRecommendOutside(t *testing.T) {
 
 	ctx := context.Background()
 	x := []float64{1, 3, 9, 3, 1, 7, 1, 2, 1, 5} // 5 is nearer to 4 than 4 to 2, the next of the others
-	p, err := m.Recommend(ctx, x, 0, false, nil)
+	p, err := m.Recommend(ctx, x, Options{})
 	require.NoError(t, err)
 
-	asked, err := m.Recommend(ctx, x, 0.8, true, nil)
+	asked, err := m.Recommend(ctx, x, Options{Level: 0.8, Extrapolate: true})
 	require.NoError(t, err)
 
 	for i, want := range []string{
@@ -137,7 +137,7 @@ experiments:
 
 	m := opened(t, filepath.Join(dir, "runs", "wing", "splits", "b1"))
 
-	p, err := m.Recommend(context.Background(), []float64{1, 1}, 0, true, nil)
+	p, err := m.Recommend(context.Background(), []float64{1, 1}, Options{Extrapolate: true})
 	require.NoError(t, err)
 
 	// With two groups the interval has the level 98 %.

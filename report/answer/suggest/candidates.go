@@ -86,13 +86,13 @@ const (
 // first, then the middles, and then every second value of the input with the most values.
 func Default(models *predict.Models) *Candidates {
 	steps := settings(models)
-	for keep := all; tooMany(steps, keep) && keep > onlyTrained; keep-- {
+	for keep := beyondValue; tooMany(steps, keep) && keep > trainedValue; keep-- {
 		for k := range steps {
 			steps[k] = steps[k].kept(keep - 1)
 		}
 	}
 
-	for tooMany(steps, all) {
+	for tooMany(steps, beyondValue) { // steps have no value of a kind that was left out
 		longest := slices.MaxFunc(steps, func(a, b setting) int { return cmp.Compare(len(a.rows), len(b.rows)) })
 		k := slices.IndexFunc(steps, func(s setting) bool { return len(s.rows) == len(longest.rows) })
 		steps[k] = longest.thinned()
@@ -118,20 +118,21 @@ type setting struct {
 // row is one value of each input of a setting.
 type row struct {
 	values []float64
-	kind   place
+	kind   valueKind
 }
 
-// place says how a value relates to the trained ones. Kinds that are left out earlier are larger.
-type place int
+// valueKind says how a value relates to the trained ones. If there are too many candidates, values of the larger kinds
+// are left out first.
+type valueKind int
 
 const (
-	onlyTrained place = iota // was trained on
-	between                  // is the middle of neighbours
-	all                      // is beyond the ends
+	trainedValue valueKind = iota // the models were trained on it
+	middleValue                   // lies in the middle between two trained neighbours
+	beyondValue                   // lies beyond the smallest or the largest trained value
 )
 
 // kept returns the setting with the rows up to a kind.
-func (s setting) kept(most place) setting {
+func (s setting) kept(most valueKind) setting {
 	return setting{s.inputs, slices.DeleteFunc(slices.Clone(s.rows), func(r row) bool { return r.kind > most })}
 }
 
@@ -144,7 +145,7 @@ func (s setting) thinned() setting {
 		}
 	}
 
-	if len(rows) == len(s.rows) { // of two rows
+	if len(rows) == len(s.rows) { // every second row and the last one are all of two rows
 		rows = rows[:1]
 	}
 
@@ -152,7 +153,7 @@ func (s setting) thinned() setting {
 }
 
 // tooMany reports whether the rows up to a kind have more than mostPoints combinations.
-func tooMany(steps []setting, keep place) bool {
+func tooMany(steps []setting, keep valueKind) bool {
 	points := 1
 	for _, s := range steps {
 		points *= len(s.kept(keep).rows)
@@ -172,7 +173,7 @@ func combine(steps []setting) []Candidate {
 		for _, p := range points {
 			for _, r := range s.rows {
 				longer = append(longer, Candidate{
-					At: slices.Concat(p.At, r.values), Beyond: p.Beyond || r.kind == all,
+					At: slices.Concat(p.At, r.values), Beyond: p.Beyond || r.kind == beyondValue,
 				})
 			}
 		}
@@ -204,7 +205,7 @@ func settings(models *predict.Models) []setting {
 	}
 
 	for _, c := range models.Card.Conditions {
-		own := row{kind: onlyTrained}
+		own := row{kind: trainedValue}
 		for _, k := range things.inputs {
 			own.values = append(own.values, c[k])
 		}
@@ -261,9 +262,10 @@ func trainedValues(models *predict.Models, input int) []float64 {
 // mostCount is the largest value of an input that may be a number of things, such as blades.
 const mostCount = 100
 
-// valuesAround returns the values of an input (ascending), the middles between them, and half a step beyond the ends.
-// Values beyond the ends have the sign of the others. An input without a unit that has whole numbers counts something:
-// it has no other numbers, and one is the smallest step.
+// valuesAround returns the values of an input (ascending), the middles between them, and half a step beyond the ends. A
+// single value has neither middles nor ends. Values beyond the ends have the sign of the value at the end, and are not
+// zero. If an input without a unit has whole numbers alone, up to mostCount, it counts something: its new values are
+// whole numbers too, and one is the smallest step.
 func valuesAround(values []float64, unit string) []row {
 	counts := unit == "" && !slices.ContainsFunc(values, func(v float64) bool {
 		return v != math.Trunc(v) || math.Abs(v) > mostCount
@@ -277,7 +279,7 @@ func valuesAround(values []float64, unit string) []row {
 
 	last := len(values) - 1
 	if last < 1 {
-		return []row{{values, onlyTrained}}
+		return []row{{values, trainedValue}}
 	}
 
 	first := values[0]
@@ -286,34 +288,34 @@ func valuesAround(values []float64, unit string) []row {
 	below := first - half(values[1]-first)
 	isZero := math.Abs(below) <= 1e-9*math.Abs(first) // but for rounding
 	if first < 0 || below > 0 && !isZero {
-		rows = append(rows, row{[]float64{rounded(below)}, all})
+		rows = append(rows, row{[]float64{rounded(below)}, beyondValue})
 	}
 
 	for k, v := range values {
-		rows = append(rows, row{[]float64{v}, onlyTrained})
+		rows = append(rows, row{[]float64{v}, trainedValue})
 		if k == last {
 			break
 		}
 
 		if middle := rounded(v + half(values[k+1]-v)); middle < values[k+1] {
-			rows = append(rows, row{[]float64{middle}, between})
+			rows = append(rows, row{[]float64{middle}, middleValue})
 		}
 	}
 
 	above := end + half(end-values[last-1])
 	isZero = math.Abs(above) <= 1e-9*math.Abs(end)
 	if end > 0 || above < 0 && !isZero {
-		rows = append(rows, row{[]float64{rounded(above)}, all})
+		rows = append(rows, row{[]float64{rounded(above)}, beyondValue})
 	}
 
 	return rows
 }
 
-// rounded returns a value without the last digits, which sums of decimal numbers have.
+// rounded returns a value with 14 significant digits: sums of decimal numbers have wrong digits behind these.
 func rounded(v float64) float64 {
 	text := strconv.FormatFloat(v, 'g', 14, 64)
 	r, err := strconv.ParseFloat(text, 64)
-	if err != nil { // never of a number that was formatted
+	if err != nil { // cannot happen: the text is a formatted number
 		return v
 	}
 

@@ -1,228 +1,46 @@
 package suggest
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
-	"strings"
 
-	"doubletake/ingest/spelling"
-	"doubletake/internal/kv"
 	"doubletake/internal/lists"
 	"doubletake/report/answer/predict"
 	"doubletake/train/honest"
 	"doubletake/train/honest/interval"
 )
 
-// Costs contains the costs of measurements. The axes are the sources of candidates, their stated and computed inputs,
-// and their labels.
-type Costs struct {
-	Change []float64 // cost of a change of each axis's value
-	Labels []string  // labels of the last axes
-	Repeat float64   // cost of every measurement
-	Unit   string    // "min", or "" for numbers without unit
-}
-
-// isSame reports whether two measurements need no change of an axis between them.
-func (c Costs) isSame(axis int, a, b Candidate) bool {
-	if axis < len(a.Stated) {
-		return a.Stated[axis] == b.Stated[axis]
-	}
-
-	axis -= len(a.Stated)
-	if axis < len(a.At) {
-		return a.At[axis] == b.At[axis]
-	}
-
-	label := c.Labels[axis-len(a.At)]
-
-	return a.Things[label] == b.Things[label]
-}
-
-// ReadCosts parses the costs of measurements and of changes of axes, such as "blades=60min,rpm=1min,repeat=2min", and a
-// budget, such as "4h". names are the names of the axes. All amounts must be times in s, min, h or d, or all must be
-// numbers without unit. Axes that cost does not name cost nothing to change. The errors name the flags
-// --cost and --budget.
-func ReadCosts(names []string, cost, budget string) (Costs, float64, error) {
-	terms, err := kv.Parse(cost)
-	if syntax, ok := errors.AsType[*kv.SyntaxError](err); ok {
-		return Costs{}, 0, fmt.Errorf("--cost wants costs such as %s=60min, found %q", names[0], syntax.Part)
-	}
-
-	switch {
-	case err != nil:
-		return Costs{}, 0, fmt.Errorf("--cost: %w", err)
-	case terms == nil:
-		return Costs{}, 0, fmt.Errorf("--budget needs --cost: state what changes and measurements cost, such as "+
-			"--cost %s=60min,repeat=2min", names[0])
-	case budget == "":
-		return Costs{}, 0, errors.New("state what a session may cost with --budget, such as --budget 4h")
-	}
-
-	var found amounts
-	sum := 0.0
-	known := append(slices.Clone(names), "repeat")
-	prices := make([]float64, len(known))
-	for _, term := range terms {
-		k := slices.Index(known, term.Key)
-		if k < 0 {
-			return Costs{}, 0, fmt.Errorf("--cost: expected repeat or one of %s, found %q%s", strings.Join(names, ", "),
-				term.Key, spelling.DidYouMean(term.Key, known))
-		}
-
-		prices[k], err = found.read("--cost: "+term.Key, term.Value)
-		if err != nil {
-			return Costs{}, 0, err
-		}
-
-		sum += prices[k]
-	}
-
-	most, err := found.read("--budget", budget)
-	if err != nil {
-		return Costs{}, 0, err
-	}
-
-	costs := Costs{Change: prices[:len(names)], Repeat: prices[len(names)]}
-	switch {
-	case found.timed != "" && found.plain != "":
-		return Costs{}, 0, fmt.Errorf("%s: expected times or numbers without unit, found both, there and at %s", found.plain,
-			found.timed)
-	case sum == 0:
-		return Costs{}, 0, errors.New("--cost: expected a cost above zero, found none")
-	case most == 0:
-		return Costs{}, 0, fmt.Errorf("--budget: expected a budget above zero, found %q", budget)
-	case found.timed != "":
-		costs.Unit = "min"
-	}
-
-	return costs, most, nil
-}
-
-// amounts remembers which kinds of amounts were read, for messages.
-type amounts struct {
-	timed string // key of the last time; "" if there was none
-	plain string // key of the last number without unit that is not 0; "" if there was none
-}
-
-// read parses the amount of a key and remembers whether it is a time.
-func (a *amounts) read(key, text string) (float64, error) {
-	v, timed, err := amount(text)
-	switch {
-	case err != nil:
-		return 0, fmt.Errorf("%s: %w", key, err)
-	case timed:
-		a.timed = key
-	case v > 0:
-		a.plain = key
-	}
-
-	return v, nil
-}
-
-// minutes contains the minutes of each unit of time. A number without unit keeps its value.
-var minutes = map[string]float64{"": 1, "s": 1. / 60, "min": 1, "h": 60, "d": 24 * 60}
-
-// amount parses a number, or a time, which it returns in minutes. timed reports whether it is a time.
-func amount(text string) (v float64, timed bool, err error) {
-	trimmed := strings.TrimSpace(text)
-	number := strings.TrimRight(trimmed, "abcdefghijklmnopqrstuvwxyz ")
-	unit := strings.TrimSpace(trimmed[len(number):])
-
-	factor, known := minutes[unit]
-	v, err = strconv.ParseFloat(number, 64)
-	isAmount := err == nil && v >= 0 && !math.IsInf(v, 0)
-	if !known || !isAmount {
-		return 0, false, fmt.Errorf("expected a number, or a time in s, min, h or d, found %q", text)
-	}
-
-	return v * factor, unit != "", nil
-}
-
-// leastHours is the cost in min from which Format writes hours.
-const leastHours = 90
-
-// Format writes a cost with its unit.
-func (c Costs) Format(v float64) string {
-	if c.Unit != "" && v >= leastHours {
-		return fmt.Sprintf("%.3g h", v/60)
-	}
-	return strings.TrimSpace(fmt.Sprintf("%.3g %s", v, c.Unit))
-}
-
-// total returns the cost of measurements in the given order. The first measurement costs a change of every axis.
-func (c Costs) total(steps []Step) float64 {
-	sum := 0.0
-	for i, step := range steps {
-		sum += c.Repeat
-		for k, change := range c.Change {
-			if i == 0 || !c.isSame(k, step.Candidate, steps[i-1].Candidate) {
-				sum += change
-			}
-		}
-	}
-
-	return sum
-}
-
-// order returns measurements in an order with few expensive changes. It groups them by the values of the most expensive
-// axis, in the order in which these first occur, and within a group by the values of the next axis.
-func (c Costs) order(steps []Step) []Step {
-	axes := make([]int, len(c.Change))
-	for k := range axes {
-		axes[k] = k
-	}
-
-	slices.SortStableFunc(axes, func(a, b int) int { return cmp.Compare(c.Change[b], c.Change[a]) })
-
-	first := func(axis int, like Step) int {
-		return slices.IndexFunc(steps, func(step Step) bool { return c.isSame(axis, step.Candidate, like.Candidate) })
-	}
-
-	ordered := slices.Clone(steps)
-	slices.SortStableFunc(ordered, func(a, b Step) int {
-		for _, k := range axes {
-			if c.Change[k] == 0 {
-				break
-			}
-
-			if d := first(k, a) - first(k, b); d != 0 {
-				return d
-			}
-		}
-		return 0
-	})
-
-	return ordered
-}
+// This file plans the measurements of a session, one step after the other. A step looks ahead: the calibrated process
+// says by how much the expected errors at all candidates would fall if a candidate were measured (honest.Posterior). A
+// candidate that does not state all inputs has several rows of the posterior, one for each combination of the trained
+// values of the other inputs (averaged).
 
 // Step is one measurement of a plan.
 type Step struct {
 	Suggestion
 	Cost float64   // cost of this measurement after the one before
 	Sum  float64   // cost of all measurements up to this one
-	Half []float64 // by outcome: mean half width over the candidates after the measurement
+	Half []float64 // by outcome: mean half width over the candidates after the measurement, in its unit
 
-	candidate int // number of the candidate
+	candidate int // place in ahead.list
 }
 
-// Limits of a plan; its time goes with the square of the rows, and with the steps.
+// Limits of a plan. Its time is proportional to the square of the number of rows, and to the number of steps.
 const (
 	MaxSteps = 40
-	planRows = 1500 // of the process: candidates × values of the other inputs × harmonics
+	planRows = 1500 // rows of the process: candidates × values of the other inputs × harmonics of a rotor
 )
 
 // ahead is the calibrated process at the candidates, or at an even selection of them.
 type ahead struct {
 	*honest.Posterior
-	list  []Suggestion
-	rows  [][]int // of the posterior, by candidate
-	asked []int   // rows that are asked about and at which there is an interval
-	whole float64 // the mean expected squared error at present
+	list  []Suggestion // the candidates
+	rows  [][]int      // by candidate: its rows of the posterior
+	asked []int        // rows whose half widths count: the candidate is not Beyond, and there is an interval
+	whole float64      // mean expected squared error at present, over the candidates that are not Beyond
 }
 
 // lookAhead returns the calibrated process at the candidates. If there are too many candidates, or too many rows of the
@@ -266,8 +84,8 @@ func lookAhead(ctx context.Context, models *predict.Models, candidates *Candidat
 // and the present error. It returns an error if nothing is asked about, because all candidates are Beyond.
 func (a *ahead) open(ctx context.Context, models *predict.Models, candidates *Candidates, others [][]float64) error {
 	var conditions []Candidate
-	var ignored []int
-	counted := 0.0
+	var ignored []int // rows of candidates that are Beyond
+	counted := 0.0    // number of the other candidates
 	for k, s := range a.list {
 		conditions = append(conditions, s.Candidate)
 
@@ -329,21 +147,27 @@ func (a *ahead) gain(candidate int) (float64, error) {
 	return fall / a.whole, nil
 }
 
-// The candidates that best considers.
+// choice says which candidates best considers.
+type choice int
+
 const (
-	allCandidates = false
-	missingOnly   = true
+	allCandidates     choice = iota // also candidates that are among the steps already
+	missingCandidates               // missing combinations that are not among the steps yet
 )
 
-// best returns the candidate with the largest gain for its cost after these steps, or -1 if the budget pays for none.
-// If missing is true, it considers only missing combinations that are not yet among the steps.
-func (a *ahead) best(steps []Step, costs Costs, budget float64, missing bool) (int, error) {
-	best := -1
+// noCandidate is the result of best if it chooses no candidate.
+const noCandidate = -1
+
+// best returns the place in a.list of the candidate with the largest gain for its cost after these steps. It returns
+// noCandidate if the budget pays for none, or none has a gain. The cost is the rise of the session's cost.
+func (a *ahead) best(steps []Step, costs Costs, budget float64, considered choice) (int, error) {
+	best := noCandidate
 	most := 0.0
 	spent := costs.total(steps)
 	for i, suggestion := range a.list {
 		isPlanned := slices.ContainsFunc(steps, func(s Step) bool { return s.candidate == i })
-		if missing && (!suggestion.IsMissing() || isPlanned) {
+		isNewMissing := suggestion.IsMissing() && !isPlanned
+		if considered == missingCandidates && !isNewMissing {
 			continue
 		}
 
@@ -357,7 +181,8 @@ func (a *ahead) best(steps []Step, costs Costs, budget float64, missing bool) (i
 			return 0, err
 		}
 
-		if rate := gain / max(sum-spent, math.SmallestNonzeroFloat64); rate > most {
+		rise := max(sum-spent, math.SmallestNonzeroFloat64) // a candidate may cost nothing, or lower the cost by the order
+		if rate := gain / rise; rate > most {
 			best = i
 			most = rate
 		}
@@ -369,7 +194,7 @@ func (a *ahead) best(steps []Step, costs Costs, budget float64, missing bool) (i
 // Session is a plan of measurements.
 type Session struct {
 	Steps  []Step
-	Before []float64 // by outcome: mean half width over the candidates before the first step
+	Before []float64 // by outcome: mean half width over the candidates before the first step, in its unit
 	Label  string    // label for which the session measures one new thing; "" if there is none
 
 	// Opened names the new thing that the session measures, as "a third mounting", and Another the next one.
@@ -380,10 +205,11 @@ type Session struct {
 	Split []float64
 }
 
-// Plan picks the measurements of a session within a budget. By the split's calibrated process, it picks one candidate
-// after the other, each time the one with the largest gain for its cost after the earlier ones. It then orders them so
-// that few expensive changes are needed. A plan may measure a candidate again. It has no steps if the budget pays for
-// none.
+// Plan picks the measurements of a session whose costs are at most budget, in the unit of costs. list are the
+// suggestions that Rank returned. Plan picks one candidate after the other, each time the one with the largest gain for
+// its cost after the earlier ones. It then orders them so that few expensive changes are needed. A plan may measure a
+// candidate again. It has no steps if the budget pays for none. Plan returns an error if there are no suggestions, or
+// if the split has no calibrated process.
 //
 // The half widths before and after a step answer the question that the candidate asks: without the name of a thing,
 // they are half widths for any new thing.
@@ -419,38 +245,58 @@ func Plan(ctx context.Context, models *predict.Models, candidates *Candidates, l
 		}
 	}
 
-	for i := range steps {
-		step := &steps[i]
-		isAgain := slices.ContainsFunc(steps[:i], func(earlier Step) bool { return earlier.isLike(step.Candidate) })
-		if isAgain {
-			step.Share = share(process.Predict(), process.rows[step.candidate], models.Honest.Calibration.Deviation)
-			step.Measured = true
-			step.Advice = interval.Advice(step.Share, true)
-		}
-
-		step.Sum = costs.total(steps[:i+1])
-		step.Cost = step.Sum - costs.total(steps[:i])
-		if err := process.Measure(process.rows[step.candidate]); err != nil {
-			return nil, fmt.Errorf("plan measurements: %w", err)
-		}
-
-		step.Half = process.meanHalf()
+	if err := process.follow(steps, costs, models.Honest.Calibration.Deviation); err != nil {
+		return nil, err
 	}
 
 	return session, nil
 }
 
-// choose picks the steps of a plan.
+// follow measures the steps one after the other, and sets the costs and the half widths of each. If a step measures
+// what an earlier one measured, it also sets the share of ignorance that is left then, and the advice. deviation are
+// the deviations of the training outcomes.
+func (a *ahead) follow(steps []Step, costs Costs, deviation []float64) error {
+	for i := range steps {
+		step := &steps[i]
+		isAgain := slices.ContainsFunc(steps[:i], func(earlier Step) bool { return earlier.isLike(step.Candidate) })
+		if isAgain {
+			step.Share = share(a.Predict(), a.rows[step.candidate], deviation)
+			step.Measured = true
+			step.Advice = interval.Advice(step.Share, step.Measured)
+		}
+
+		step.Sum = costs.total(steps[:i+1])
+		step.Cost = step.Sum - costs.total(steps[:i])
+		if err := a.measure(step.candidate); err != nil {
+			return err
+		}
+
+		step.Half = a.meanHalf()
+	}
+
+	return nil
+}
+
+// measure changes the posterior to what it would be after a candidate was measured.
+func (a *ahead) measure(candidate int) error {
+	if err := a.Measure(a.rows[candidate]); err != nil {
+		return fmt.Errorf("plan measurements: %w", err)
+	}
+
+	return nil
+}
+
+// choose picks the steps of a plan, at most MaxSteps, in the order of costs. It measures them.
 func (a *ahead) choose(candidates *Candidates, costs Costs, budget float64) ([]Step, error) {
 	var steps []Step
 	for len(steps) < MaxSteps {
-		best := -1
+		best := noCandidate
 		var err error
 		if candidates.MissingFirst {
-			best, err = a.best(steps, costs, budget, missingOnly)
+			best, err = a.best(steps, costs, budget, missingCandidates)
 		}
 
-		if err == nil && best < 0 {
+		if err == nil && best == noCandidate {
 			best, err = a.best(steps, costs, budget, allCandidates)
 		}
 
@@ -458,12 +304,12 @@ func (a *ahead) choose(candidates *Candidates, costs Costs, budget float64) ([]S
 			return nil, err
 		}
 
-		if best < 0 {
+		if best == noCandidate {
 			break
 		}
 
-		if err := a.Measure(a.rows[best]); err != nil {
-			return nil, fmt.Errorf("plan measurements: %w", err)
+		if err := a.measure(best); err != nil {
+			return nil, err
 		}
 
 		steps = costs.order(append(steps, Step{Suggestion: a.list[best], candidate: best}))
@@ -472,24 +318,24 @@ func (a *ahead) choose(candidates *Candidates, costs Costs, budget float64) ([]S
 	return steps, nil
 }
 
-// inTwoSessions returns the mean half widths after all steps if the second half of the steps measures another new
-// thing.
+// inTwoSessions measures all steps, and returns the mean half widths after them, by outcome. The second half of the
+// steps measures another new thing; of an odd number of steps, the first half has one more.
 func (a *ahead) inTwoSessions(steps []Step) ([]float64, error) {
 	for i, step := range steps {
 		if i == (len(steps)+1)/2 {
 			a.Renew()
 		}
 
-		if err := a.Measure(a.rows[step.candidate]); err != nil {
-			return nil, fmt.Errorf("plan measurements: %w", err)
+		if err := a.measure(step.candidate); err != nil {
+			return nil, err
 		}
 	}
 
 	return a.meanHalf(), nil
 }
 
-// share returns the share of ignorance in the variance at some rows. Variances of all outcomes are added in units of
-// the outcomes' deviations.
+// share returns the share of ignorance, the epistemic variance, in the variance of a measurement at some rows. It adds
+// the variances of all outcomes in units of the squares of deviation.
 func share(prediction *interval.Prediction, rows []int, deviation []float64) float64 {
 	epistemic := 0.0
 	total := 0.0

@@ -255,7 +255,7 @@ func TestSuggestionsArePredictions(t *testing.T) {
 
 	classes := map[string]interval.Class{}
 	for _, s := range list {
-		p, err := m.Recommend(context.Background(), s.At, 0, false, []map[string]string{s.Things})
+		p, err := m.Recommend(context.Background(), s.At, predict.Options{Things: []map[string]string{s.Things}})
 		require.NoError(t, err)
 		assert.Equal(t, p.Half, s.Half)
 		assert.Equal(t, p.Query(0).Class, s.Class)

@@ -1,5 +1,8 @@
-// Package suggest ranks candidate conditions by the expected squared error of a split's models: where the next
-// measurement pays most, and whether to measure longer or elsewhere.
+// Package suggest answers where the next measurement pays most, and whether to measure longer or elsewhere.
+//
+// A candidate is a condition that may be measured next (candidates.go). Rank orders candidates by the expected squared
+// errors of a split's models. Plan chooses several measurements that fit into a budget (plan.go), by the costs of
+// measurements and of changes between them (costs.go).
 package suggest
 
 import (
@@ -16,23 +19,23 @@ import (
 	"doubletake/train/honest/interval"
 )
 
-// Measures by which candidates are ranked.
+// Measures by which candidates are ranked, as Ranking returns them.
 const (
 	ByGain   = "gain"   // fall of the mean variance over all candidates, by the split's calibrated process
 	ByHonest = "honest" // variance of the split's calibrated model, if that is not a process
 	ByBoth   = "both"   // covariance and spread of the networks, if there is no calibrated model
 )
 
-// Suggestion is one candidate condition. Its variances are means over the outcomes, in units of the outcomes' training
-// variance.
+// Suggestion is one candidate condition. Its numbers are means over the values of the inputs that it does not state.
+// Its variances are also means over the outcomes, in units of the outcomes' training variance.
 type Suggestion struct {
 	Candidate
 	Class     interval.Class // how it relates to the measured conditions; "" without a calibrated model
-	Half      []float64      // by outcome: half width at present, a mean over the inputs that are not stated
+	Half      []float64      // by outcome: half width at present, in its unit; NaN: no interval; nil without a calibration
 	Gain      float64        // share by which the mean expected squared error over all would fall; 0 unless ByGain
 	Epistemic float64        // expected squared error of the mean
 	Aleatoric float64        // noise of one measurement
-	Share     float64        // Epistemic/(Epistemic + Aleatoric)
+	Share     float64        // Epistemic/(Epistemic + Aleatoric); 0 if both are 0
 	Measured  bool           // the models were trained on it
 	Outside   []string       // inputs outside of the training range, in words
 	Advice    string         // what to do, in words
@@ -159,7 +162,8 @@ func expectedErrors(ctx context.Context, models *predict.Models, candidates *Can
 	return list, nil
 }
 
-// rowsAtOnce bounds the memory of predictions.
+// rowsAtOnce is the number of rows that are predicted at once, unless a single candidate has more. It bounds the memory
+// of predictions.
 const rowsAtOnce = 4096
 
 // averaged returns the rows over which predictions of a candidate are averaged: all combinations of the trained values
@@ -189,7 +193,7 @@ func expected(ctx context.Context, models *predict.Models, x []float64, things [
 		return expectedByNetworks(ctx, models, x, n)
 	}
 
-	prediction, err := models.Recommend(ctx, x, 0, false, things)
+	prediction, err := models.Recommend(ctx, x, predict.Options{Things: things})
 	if err != nil {
 		return nil, err
 	}

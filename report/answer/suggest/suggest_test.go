@@ -207,7 +207,7 @@ func TestRankByCalibratedVariance(t *testing.T) {
 
 		values := m.Card.Inputs[0].Values
 		for _, a := range values {
-			p, err := m.Recommend(ctx, []float64{a, got.At[0]}, 0, true, nil)
+			p, err := m.Recommend(ctx, []float64{a, got.At[0]}, predict.Options{Extrapolate: true})
 			require.NoError(t, err)
 
 			for j, v := range variance {

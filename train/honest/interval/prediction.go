@@ -223,7 +223,7 @@ type lawKey struct {
 // setLaw sets m to the law of the key, in units of its deviation.
 func (k lawKey) setLaw(p *scale.Predictor, m *scale.Mixture) {
 	variance := k.deviation * k.deviation
-	p.At(m, k.claim/variance, k.distance, k.noise/variance)
+	p.SetLaw(m, k.claim/variance, k.distance, k.noise/variance)
 }
 
 // distinct returns the distinct laws of a prediction, and for each law the places of the values that have it.

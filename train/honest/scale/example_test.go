@@ -26,7 +26,7 @@ func Example() {
 	var m scale.Mixture
 
 	s, _ := scale.Learn(left, 1, prior, scale.Exact)
-	s.Predictor().At(&m, 0.1, 1, 0.01)
+	s.Predictor().SetLaw(&m, 0.1, 1, 0.01)
 
 	for _, level := range []float64{0.68, 0.95} {
 		fmt.Printf("%.0f %%: ± %.2f, %.1f times the standard uncertainty\n", 100*level, m.Half(level), m.Coverage(level))

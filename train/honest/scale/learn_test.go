@@ -112,7 +112,7 @@ func coverage(left []Group, p Prior, sd, noise float64) float64 {
 	s, _ := Learn(left, 1, p, Exact)
 
 	var law Mixture
-	s.Predictor().At(&law, 1, 1, noise)
+	s.Predictor().SetLaw(&law, 1, 1, noise)
 
 	return 1 - 2*distuv.UnitNormal.CDF(-law.Half(0.95)/sd)
 }

@@ -69,10 +69,10 @@ type Mixture struct {
 	norm   []float64 // of Half: √(2πv) of each law of variance v
 }
 
-// At sets m to the law at a condition with the given claim v̂ and noise σ² of the model, and the given distance d to
-// the measured groups: 1 for labels, and Known for a thing that was measured. Variances are in units of the variance
+// SetLaw sets m to the law at a condition with the given claim v̂ and noise σ² of the model, and the given distance d
+// to the measured groups: 1 for labels, and Known for a thing that was measured. Variances are in units of the variance
 // of the training outcomes. A negative noise counts as 0.
-func (p *Predictor) At(m *Mixture, claim, distance, noise float64) {
+func (p *Predictor) SetLaw(m *Mixture, claim, distance, noise float64) {
 	p.Moments(m, claim, distance, noise)
 	p.setLaws(m, p.s.claim(claim), distance, max(noise, 0))
 }

@@ -52,7 +52,7 @@ func TestCRPS(t *testing.T) {
 	learned, _ := Learn(left, 1, named(t, "wide"), Noise{Scale: 1.1, Freedom: 7})
 
 	var wide Mixture
-	learned.Predictor().At(&wide, 0.3, 0.7, 0.05)
+	learned.Predictor().SetLaw(&wide, 0.3, 0.7, 0.05)
 
 	for name, c := range map[string]struct {
 		law       Mixture
@@ -185,7 +185,7 @@ func TestComponents(t *testing.T) {
 		for _, x := range []struct{ claim, distance, noise float64 }{{0.3, 0.7, 0.1}, {0.001, 0.05, 0.4}, {2, 1, 0}} {
 			claim := s.Factor * max(x.claim, s.Floor)
 			q := [shapes]float64{claim, math.Sqrt(claim * s.Ratio * x.distance), s.Ratio * x.distance}
-			p.At(&m, x.claim, x.distance, x.noise)
+			p.SetLaw(&m, x.claim, x.distance, x.noise)
 
 			epistemic := 0.0
 			for _, part := range list {
@@ -220,7 +220,7 @@ func TestTable(t *testing.T) {
 					noise = 0
 				}
 
-				p.At(&m, claim, distance, noise)
+				p.SetLaw(&m, claim, distance, noise)
 				want := m.Half(0.95)
 				assert.InDelta(t, want, table.Half(claim, distance, noise), 5e-5*want,
 					"claim %g, distance %g, noise %g", claim, distance, noise)

@@ -110,7 +110,7 @@ func TestRisesHelp(t *testing.T) {
 		fresh := groups[k]
 		score := func(s *Scale) float64 {
 			var m Mixture
-			s.Predictor().At(&m, 1, 1, noise/2)
+			s.Predictor().SetLaw(&m, 1, 1, noise/2)
 
 			half := m.Half(level)
 			sum := 0.0

@@ -94,7 +94,7 @@ func (c computedElsewhere) compare(t *testing.T, prior string) {
 
 	var m Mixture
 	for k, noise := range c.Noise {
-		p.At(&m, c.Claim[k], c.Distance[k/c.Outcomes], noise)
+		p.SetLaw(&m, c.Claim[k], c.Distance[k/c.Outcomes], noise)
 		near("epistemic variance", m.Epistemic(), want.Epistemic[k], 1e-8)
 
 		for i, level := range c.Levels {
@@ -144,7 +144,7 @@ func TestManyGroups(t *testing.T) {
 
 	s, _ := Learn(left, 1, Prior{Name: "narrow", M: 0.5, MStd: 1, Tau: 0.1, TauStd: 0.05, Origin: "this test"}, Exact)
 	var m Mixture
-	s.Predictor().At(&m, 1, 1, 0)
+	s.Predictor().SetLaw(&m, 1, 1, 0)
 
 	assert.InEpsilon(t, mean, m.Epistemic(), tolerance, "λ")
 }
@@ -208,7 +208,7 @@ func TestSimulatedCampaigns(t *testing.T) {
 
 			var law Mixture
 			s, _ := Learn(left, 1, prior, Exact)
-			s.Predictor().At(&law, 1, 1, noise)
+			s.Predictor().SetLaw(&law, 1, 1, noise)
 			half := law.Half(0.95)
 			sd := math.Sqrt(factor() + noise)
 			covered += 1 - 2*distuv.UnitNormal.CDF(-half/sd)
@@ -272,8 +272,8 @@ func TestInfiniteFreedomOfNoise(t *testing.T) {
 	plain, _ := Learn(left, 1, named(t, "wide"), Exact)
 	infinite, _ := Learn(left, 1, named(t, "wide"), Noise{Scale: 1, Freedom: math.Inf(1)})
 	var a, b Mixture
-	plain.Predictor().At(&a, 0.7, 0.4, 0.2)
-	infinite.Predictor().At(&b, 0.7, 0.4, 0.2)
+	plain.Predictor().SetLaw(&a, 0.7, 0.4, 0.2)
+	infinite.Predictor().SetLaw(&b, 0.7, 0.4, 0.2)
 
 	assert.Equal(t, a, b, "laws")
 	assert.Equal(t, a.Half(0.95), b.Half(0.95), "half widths")
@@ -286,7 +286,7 @@ func TestFreedomOfNoise(t *testing.T) {
 		s := &Scale{Ratio: 1, Noise: Noise{Scale: 1.7, Freedom: freedom}}
 		s.Weights[Claim] = []float64{1}
 		var m Mixture
-		s.Predictor().At(&m, 1e-9, 1, 4)
+		s.Predictor().SetLaw(&m, 1e-9, 1, 4)
 
 		for _, level := range []float64{0.68, 0.95, 0.98} {
 			law := distuv.StudentsT{Sigma: 2 * math.Sqrt(1.7), Nu: freedom}
@@ -361,8 +361,8 @@ func TestPriorAlone(t *testing.T) {
 	assert.Equal(t, 1.0, one.Ratio, "f")
 
 	var far, near Mixture
-	one.Predictor().At(&far, 0.5, 100, 0.1)
-	one.Predictor().At(&near, 0.5, 1, 0.1)
+	one.Predictor().SetLaw(&far, 0.5, 100, 0.1)
+	one.Predictor().SetLaw(&near, 0.5, 1, 0.1)
 	assert.Equal(t, near.Half(0.95), far.Half(0.95), "half widths at the distances 1 and 100")
 
 	// The prior "networks" multiplies claims by its ratio, since the claims of networks are too small.
@@ -455,7 +455,7 @@ func TestClaimFloor(t *testing.T) {
 			var m Mixture
 			g, variance := group(r, factor(r))
 			for i, claim := range g.Claim {
-				p.At(&m, claim, 1, noise)
+				p.SetLaw(&m, claim, 1, noise)
 				covered[name] += math.Erf(m.Half(0.95)/math.Sqrt(2*(variance[i]+noise))) / float64(campaigns*conditions)
 			}
 		}
@@ -486,8 +486,8 @@ func TestRaisedClaims(t *testing.T) {
 	assert.InEpsilon(t, floor, s.Floor, 1e-12, "floor")
 
 	var none, low Mixture
-	s.Predictor().At(&none, 0, 1, 0.1)
-	s.Predictor().At(&low, floor, 1, 0.1)
+	s.Predictor().SetLaw(&none, 0, 1, 0.1)
+	s.Predictor().SetLaw(&low, floor, 1, 0.1)
 	assert.InEpsilon(t, low.Half(0.95), none.Half(0.95), 1e-12, "half width without a claim, and at the floor")
 
 	large, _ := Learn([]Group{group(1, 2), group(2, 4)}, 1, named(t, "networks"), Exact)
@@ -545,8 +545,8 @@ func TestStored(t *testing.T) {
 	require.NoError(t, json.Unmarshal(b, &back))
 
 	var m, n Mixture
-	s.Predictor().At(&m, 0.3, 0.6, 0.1)
-	back.Predictor().At(&n, 0.3, 0.6, 0.1)
+	s.Predictor().SetLaw(&m, 0.3, 0.6, 0.1)
+	back.Predictor().SetLaw(&n, 0.3, 0.6, 0.1)
 
 	assert.Equal(t, m.Half(0.9), n.Half(0.9), "half width of the stored scale")
 }
@@ -638,13 +638,13 @@ func TestNotFinite(t *testing.T) {
 	p := s.Predictor()
 
 	var m, none Mixture
-	p.At(&m, 0.1, 1, -0.5)
-	p.At(&none, 0.1, 1, 0)
+	p.SetLaw(&m, 0.1, 1, -0.5)
+	p.SetLaw(&none, 0.1, 1, 0)
 
 	assert.Equal(t, none.Half(0.95), m.Half(0.95), "half widths without noise, and with a negative one")
 
 	for _, claim := range []float64{math.NaN(), math.Inf(1)} {
-		p.At(&m, claim, 1, 0.1)
+		p.SetLaw(&m, claim, 1, 0.1)
 		half := m.Half(0.95)
 		assert.True(t, math.IsNaN(half) || math.IsInf(half, 0), "half width %g of the claim %g", half, claim)
 		assert.NotZero(t, m.Dispersion(), "dispersion of the claim %g", claim)

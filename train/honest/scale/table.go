@@ -37,7 +37,7 @@ func (s *Scale) Table(level float64) *Table {
 	}
 }
 
-// Half returns the half width of the interval for the law that At sets with the same arguments.
+// Half returns the half width of the interval for the law that SetLaw sets with the same arguments.
 func (t *Table) Half(claim, distance, noise float64) float64 {
 	unit := t.s.claim(claim)
 	lnNoise := max(math.Log(max(noise, 0)/unit), leastNoise)
@@ -50,7 +50,7 @@ func (t *Table) Half(claim, distance, noise float64) float64 {
 	// Numbers that are not finite have no place on the grid.
 	size := math.Abs(lnDistance) + math.Abs(lnNoise) + unit
 	if !(size < math.MaxFloat64) {
-		t.At(&t.m, claim, distance, noise)
+		t.SetLaw(&t.m, claim, distance, noise)
 		return t.m.Half(t.level)
 	}
 
