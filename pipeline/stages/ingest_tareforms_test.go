@@ -77,9 +77,9 @@ var tareForms = []struct {
 		want: "tare_before_u20+tare_after_u20 tare_before_u30+tare_after_u30",
 	},
 	{
-		name: "each its own before, one after", runs: "u20_a2 u30_a2", tares: "vor_u20 vor_u30 nach_u20 nach_u30",
-		pattern: "u{u_inf_m_s}_a{alpha_deg}", file: "vor_u{u_inf_m_s}", after: "nach_u{u_inf_m_s}",
-		want: "vor_u20+nach_u20 vor_u30+nach_u30",
+		name: "each its own before, one after", runs: "u20_a2 u30_a2", tares: "vor_u20 vor_u30 nach",
+		pattern: "u{u_inf_m_s}_a{alpha_deg}", file: "vor_u{u_inf_m_s}", after: "nach",
+		want: "vor_u20+nach vor_u30+nach",
 	},
 	{
 		name: "the condition before the word", runs: "u20_a2 u30_a2", tares: "u20_zero u30_zero",
