@@ -27,13 +27,14 @@ const leastJudges = 3
 // entry that describes the curves if the data prefer it. Otherwise it returns m and base, and no entry.
 //
 // The label is the one whose names gain most by curves in fits with few conditions and steps (screenCurves). fitCurves
-// then compares full fits. ln evidence must rise by more than curveMargin. This must also hold after the change of ln
-// evidence of the left-out things is added (leftOutChange).
+// then compares full fits. ln evidence must rise by more than curveMargin. If the groups are things and at least
+// leastJudges were left out, the rise and the change of the left-out things' ln evidence (leftOutChange) must exceed
+// curveMargin in sum.
 //
 // fitCurves tries no curves if l asks for offsets alone, for harmonics of a rotor, or if the process averages
 // conditions because there are more than gp.MaxRows.
 func (l Learner) fitCurves(ctx context.Context, t trainingGroups, m *Model, base *gp.Mapped) (
-	*Model, *gp.Mapped, []interval.OwnCurves, error,
+	fitted *Model, fittedBase *gp.Mapped, curves []interval.OwnCurves, err error,
 ) {
 	averages := m.Process.Conditions() > gp.MaxRows
 	if l.OffsetsAlone || m.Orders != nil || averages {
@@ -159,9 +160,9 @@ func (r processRows) screenCurves(ctx context.Context) (label int, err error) {
 	return label, nil
 }
 
-// tellsApart reports whether all names of label k (counted from 0) differ in their properties. A property is an input
-// that has one value for each name, and that the form uses. If every two names differ in some property, the kernel on
-// all inputs can describe how they differ, and they need no curves. tellsApart returns false if there is no property.
+// tellsApart reports whether inputs describe each name of label k (counted from 0): no two names have the same values
+// of the inputs that are constant within every name. It skips inputs that the form does not use. The kernel on all
+// inputs can then describe how the names differ, and they need no curves.
 func (r processRows) tellsApart(k int) bool {
 	names := len(r.Labels[k].Names)
 	rows := make([][]int, names) // by name

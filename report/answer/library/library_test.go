@@ -144,7 +144,7 @@ func TestRisesOfCampaigns(t *testing.T) {
 		notes := strings.Join(l.Notes, "\n")
 		if n == 20 {
 			assert.Equal(t, "In the campaigns of prior lab, the calibrated 95 % intervals contained 80.0 ± 0.0 % of the "+
-				"values if E|cov| rose to × 1.5 or more, and 100 ± 0 % if it did not rise (10 and 10 held-out groups).",
+				"values if E|cov| rose above × 1.54, and 100 ± 0 % if it did not rise (10 and 10 held-out groups).",
 				got.Words(), "record")
 		} else {
 			assert.Equal(t, scale.BuiltInRises(), got)

@@ -10,8 +10,8 @@ import (
 	"doubletake/train/numbers"
 )
 
-// Rises is a record of how many values calibrated 95 % intervals contained in held-out groups in which E|cov| of the
-// network rose above E|cov| at the training conditions, and in groups in which it did not.
+// Rises records how often calibrated 95 % intervals contained the values of held-out groups. It separates groups in
+// which E|cov| of the network rose over training from groups in which it did not.
 type Rises struct {
 	Rose   Rise   `json:"rose"`   // groups whose rise is above Rose.Above
 	Steady Rise   `json:"steady"` // groups whose rise is below Steady.Below
@@ -45,13 +45,19 @@ func BuiltInRises() Rises {
 // Ratio returns the ratio of E|cov| above which it counts as risen.
 func (r Rises) Ratio() float64 { return math.Exp(r.Rose.Above) }
 
+// hasRisen reports whether E|cov| counts as risen if it is ratio times as large as in training.
+func (r Rises) hasRisen(ratio float64) bool { return math.Log(ratio) > r.Rose.Above }
+
+// isSteady reports whether E|cov| counts as not risen if it is ratio times as large as in training.
+func (r Rises) isSteady(ratio float64) bool { return math.Log(ratio) < r.Steady.Below }
+
 // Like returns a pointer to Rose or Steady, the record of the groups that are like a group in which E|cov| is ratio
 // times as large as in training. If the ratio lies between their ranges, it returns a record whose Inside is NaN.
 func (r *Rises) Like(ratio float64) *Rise {
 	switch {
-	case math.Log(ratio) > r.Rose.Above:
+	case r.hasRisen(ratio):
 		return &r.Rose
-	case math.Log(ratio) < r.Steady.Below:
+	case r.isSteady(ratio):
 		return &r.Steady
 	}
 
@@ -73,14 +79,18 @@ func LearnRises(ratios, inside []float64) (r Rises, enough bool) {
 	r.Rose.Above = known.Rose.Above
 	r.Steady.Below = known.Steady.Below
 
-	shares := map[*Rise][]float64{} // by record: shares inside of its groups
-	for i, v := range inside {
-		like := r.Like(ratios[i])
-		shares[like] = append(shares[like], v)
+	var rose, steady []float64 // shares of the groups in each range
+	for i, share := range inside {
+		switch {
+		case r.hasRisen(ratios[i]):
+			rose = append(rose, share)
+		case r.isSteady(ratios[i]):
+			steady = append(steady, share)
+		}
 	}
 
-	r.Rose.setShares(shares[&r.Rose])
-	r.Steady.setShares(shares[&r.Steady])
+	r.Rose.setShares(rose)
+	r.Steady.setShares(steady)
 
 	return r, len(ratios) >= FewestRises && min(r.Rose.Groups, r.Steady.Groups) >= fewestAlike
 }
@@ -113,8 +123,8 @@ func (p Prior) RisesRecord() Rises { return cmp.Or(p.Rises, BuiltInRises()) }
 
 // Words returns the record as a sentence.
 func (r Rises) Words() string {
-	return fmt.Sprintf("In %s, the calibrated 95 %% intervals contained %s %% of the values if E|cov| rose to × %.1f "+
-		"or more, and %s %% if it did not rise (%d and %d held-out groups).", r.Source, r.Rose.words(),
+	return fmt.Sprintf("In %s, the calibrated 95 %% intervals contained %s %% of the values if E|cov| rose above "+
+		"× %.2f, and %s %% if it did not rise (%d and %d held-out groups).", r.Source, r.Rose.words(),
 		r.Ratio(), r.Steady.words(), r.Rose.Groups, r.Steady.Groups)
 }
 
