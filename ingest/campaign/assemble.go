@@ -38,11 +38,12 @@ type OwnCondition struct {
 
 // Assemble cuts an open file into runs and recordings and gives them their conditions. rows is the conditions table
 // with the rows that mean the file, or nil without a table. ofFile are the conditions of the whole file. Each interval
-// of the rows becomes a run; runs are ordered by their first samples. condition.Merge combines the conditions of the
-// file, of the row and of attributes of the channels.
+// of the rows becomes a run, or the whole file if rows is nil; runs are ordered by their first samples. condition.Merge
+// combines the conditions of the file, of the row and of attributes of the channels.
 //
-// Assemble returns an error, with the lines, if a recording has two rows or none, or if an interval ends beyond the
-// end of the file. Warnings: "overlapping-intervals", "no-conditions".
+// Assemble returns an error, with the lines, if a recording has two rows or none, or if an interval is not within the
+// file. It also returns an error if group names channels that the file does not have or that differ in length or rate,
+// and if conditions contradict each other. Warnings: "overlapping-intervals", "no-conditions".
 func Assemble(info ingest.Info, rows *Conditions, ofFile []condition.Condition, group Grouping) ([]ingest.Run,
 	[]ingest.Warning, error,
 ) {
@@ -304,9 +305,14 @@ type placedRow struct {
 	row       *ConditionRow
 	begin     int64 // the first sample
 	end       int64 // the sample after the last one
-	statedEnd int64 // end if the row states it; −1: the row does not, and end is the end of the file
-	channel   int   // −1: all channels
+	statedEnd int64 // end if the row states it; toFileEnd: the row does not, and end is the end of the file
+	channel   int   // index of the channel, or allChannels
 }
+
+const (
+	toFileEnd   = -1 // as the end of an interval, as in ingest.Run.Row1
+	allChannels = -1
+)
 
 // compareIntervals orders rows by the first samples of their intervals, and then by the ends.
 func compareIntervals(a, b placedRow) int {
@@ -314,24 +320,24 @@ func compareIntervals(a, b placedRow) int {
 }
 
 // place returns a row with its interval in samples and its channel.
-func (f *assembly) place(r *ConditionRow) (placedRow, error) {
-	first := f.info.Channels[f.groups[0][0]]
-	begin, end, err := f.edgesOf(r, first.RateHz)
+func (a *assembly) place(r *ConditionRow) (placedRow, error) {
+	first := a.info.Channels[a.groups[0][0]]
+	begin, end, err := a.edgesOf(r, first.RateHz)
 	if err != nil {
 		return placedRow{}, err
 	}
 
-	placed := placedRow{row: r, begin: int64(begin), statedEnd: -1, end: first.Samples, channel: -1}
+	placed := placedRow{row: r, begin: int64(begin), statedEnd: toFileEnd, end: first.Samples, channel: allChannels}
 	if !math.IsInf(end, 1) {
 		placed.statedEnd = int64(end)
 		placed.end = int64(end)
 	}
 
 	samples := float64(first.Samples)
-	endsBehind := placed.statedEnd >= 0 && end > samples
+	endsBehind := placed.statedEnd != toFileEnd && end > samples
 	if begin >= samples || endsBehind {
-		return placedRow{}, f.table.rowError(*r,
-			fmt.Sprintf("an interval within the %d samples of %s", first.Samples, f.info.Path),
+		return placedRow{}, a.table.rowError(*r,
+			fmt.Sprintf("an interval within the %d samples of %s", first.Samples, a.info.Path),
 			intervalID("", placed.begin, placed.statedEnd)+" (row0:row1)", "")
 	}
 
@@ -339,14 +345,14 @@ func (f *assembly) place(r *ConditionRow) (placedRow, error) {
 		return placed, nil
 	}
 
-	if len(f.groups) == 1 && len(f.groups[0]) > 1 {
-		return placedRow{}, f.table.rowError(*r, "no channel, since the channels together are one recording",
+	if len(a.groups) == 1 && len(a.groups[0]) > 1 {
+		return placedRow{}, a.table.rowError(*r, "no channel, since the channels together are one recording",
 			strconv.Quote(r.Channel), "")
 	}
 
-	placed.channel, err = ingest.FindChannel(f.info, r.Channel)
+	placed.channel, err = ingest.FindChannel(a.info, r.Channel)
 	if err != nil {
-		return placedRow{}, &fault.Error{Path: f.table.Path, Place: fmt.Sprintf("line %d", r.Line), Err: err}
+		return placedRow{}, &fault.Error{Path: a.table.Path, Place: fmt.Sprintf("line %d", r.Line), Err: err}
 	}
 
 	return placed, nil
@@ -354,24 +360,24 @@ func (f *assembly) place(r *ConditionRow) (placedRow, error) {
 
 // edgesOf returns the edges of the interval of a row in samples. rate is in Hz, 0 if the file does not state it. The
 // end may be infinite.
-func (f *assembly) edgesOf(row *ConditionRow, rate float64) (begin, end float64, err error) {
+func (a *assembly) edgesOf(row *ConditionRow, rate float64) (begin, end float64, err error) {
 	isWholeFile := row.Begin <= 0 && math.IsInf(row.End, 1)
 	if isWholeFile {
 		return row.Begin, row.End, nil
 	}
 
 	if !row.Timed {
-		return row.Begin, row.End, f.checkRowNumbers(row)
+		return row.Begin, row.End, a.checkRowNumbers(row)
 	}
 
 	if rate <= 0 {
-		return 0, 0, f.table.rowError(*row, "a file of known rate", f.info.Path+", which states no sampling rate",
+		return 0, 0, a.table.rowError(*row, "a file of known rate", a.info.Path+", which states no sampling rate",
 			"give the rate, or the interval in samples, in the columns row0 and row1")
 	}
 
-	for _, warning := range f.info.Warnings {
+	for _, warning := range a.info.Warnings {
 		if warning.Code == "clock-gaps" {
-			return 0, 0, f.table.rowError(*row, "", fmt.Sprintf("an interval in seconds of %s, whose clock pauses", f.info.Path),
+			return 0, 0, a.table.rowError(*row, "", fmt.Sprintf("an interval in seconds of %s, whose clock pauses", a.info.Path),
 				"give the interval in samples, in the columns row0 and row1")
 		}
 	}
@@ -379,7 +385,7 @@ func (f *assembly) edgesOf(row *ConditionRow, rate float64) (begin, end float64,
 	begin = firstSample(row.Begin, rate)
 	end = firstSample(row.End, rate)
 	if begin == end {
-		return 0, 0, f.table.rowError(*row, "an interval with samples",
+		return 0, 0, a.table.rowError(*row, "an interval with samples",
 			fmt.Sprintf("none from %g to %g s at %g Hz", row.Begin, row.End, rate), "")
 	}
 
@@ -388,12 +394,12 @@ func (f *assembly) edgesOf(row *ConditionRow, rate float64) (begin, end float64,
 
 // checkRowNumbers returns an error if the channels do not have a sample in each row of the file: then the numbers of
 // rows in the table are not numbers of samples.
-func (f *assembly) checkRowNumbers(row *ConditionRow) error {
-	first := f.info.Channels[f.groups[0][0]]
+func (a *assembly) checkRowNumbers(row *ConditionRow) error {
+	first := a.info.Channels[a.groups[0][0]]
 	for _, attribute := range first.Attributes {
 		if attribute.Name == ingest.RowsAttribute {
-			return f.table.rowError(*row, "an interval in seconds",
-				fmt.Sprintf("rows of %s, of which only some have a sample of %s", f.info.Path, first.Name), "give t0 and t1")
+			return a.table.rowError(*row, "an interval in seconds",
+				fmt.Sprintf("rows of %s, of which only some have a sample of %s", a.info.Path, first.Name), "give t0 and t1")
 		}
 	}
 
@@ -405,48 +411,37 @@ func (f *assembly) checkRowNumbers(row *ConditionRow) error {
 func firstSample(t, rate float64) float64 { return math.Ceil(t*rate - 1e-6) }
 
 // cutIntervals makes a run of each interval of the rows, or of the whole file if there is no table. It warns of
-// intervals that overlap.
-func (f *assembly) cutIntervals() error {
-	info := f.info
-	if f.table == nil {
-		return f.addRun(ingest.Run{ID: info.Path, Path: info.Path, Row1: -1}, nil)
+// intervals that overlap. The table has at least one row.
+func (a *assembly) cutIntervals() error {
+	info := a.info
+	if a.table == nil {
+		return a.addRun(ingest.Run{ID: info.Path, Path: info.Path, Row1: toFileEnd}, nil)
 	}
 
-	rows := make([]placedRow, len(f.table.Rows))
+	rows := make([]placedRow, len(a.table.Rows))
 	for k := range rows {
 		var err error
-		rows[k], err = f.place(&f.table.Rows[k])
+		rows[k], err = a.place(&a.table.Rows[k])
 		if err != nil {
 			return err
 		}
 	}
 
 	slices.SortStableFunc(rows, compareIntervals)
-
-	farthest := rows[0] // the interval with the greatest end so far
+	a.warnOfOverlaps(rows)
 	for len(rows) > 0 {
 		first := rows[0]
-		n := 1
+		n := 1 // rows of the first interval: a row for each channel
 		for n < len(rows) && compareIntervals(first, rows[n]) == 0 {
 			n++
 		}
 
-		if farthest != first && first.begin < farthest.end {
-			f.warnings = append(f.warnings, ingest.Warn(info.Path, "overlapping-intervals",
-				"%s: the intervals of lines %d and %d of %s share samples: their runs are not independent", info.Path,
-				farthest.row.Line, first.row.Line, f.table.Path))
-		}
-
-		if first.end > farthest.end {
-			farthest = first
-		}
-
 		run := ingest.Run{ID: info.Path, Path: info.Path, Row0: first.begin, Row1: first.statedEnd}
-		if first.begin > 0 || first.statedEnd >= 0 {
+		if first.begin > 0 || first.statedEnd != toFileEnd {
 			run.ID = intervalID(info.Path, first.begin, first.statedEnd)
 		}
 
-		if err := f.addRun(run, rows[:n]); err != nil {
+		if err := a.addRun(run, rows[:n]); err != nil {
 			return err
 		}
 
@@ -454,6 +449,28 @@ func (f *assembly) cutIntervals() error {
 	}
 
 	return nil
+}
+
+// warnOfOverlaps warns of each interval that begins before the end of an earlier one. Rows of the same interval do not
+// overlap: they are about several channels of one run. rows are in the order of compareIntervals.
+func (a *assembly) warnOfOverlaps(rows []placedRow) {
+	farthest := rows[0] // the interval with the greatest end so far
+	for k := 1; k < len(rows); k++ {
+		row := rows[k]
+		if compareIntervals(rows[k-1], row) == 0 {
+			continue
+		}
+
+		if row.begin < farthest.end {
+			a.warnings = append(a.warnings, ingest.Warn(a.info.Path, "overlapping-intervals",
+				"%s: the intervals of lines %d and %d of %s share samples: their runs are not independent", a.info.Path,
+				farthest.row.Line, row.row.Line, a.table.Path))
+		}
+
+		if row.end > farthest.end {
+			farthest = row
+		}
+	}
 }
 
 // intervalID writes "path[row0:row1]", with nothing for an open end.
@@ -465,26 +482,26 @@ func intervalID(f string, row0, row1 int64) string {
 }
 
 // addRun adds a run with its recordings. rows are the rows of its interval.
-func (f *assembly) addRun(run ingest.Run, rows []placedRow) error {
-	for _, channels := range f.groups {
+func (a *assembly) addRun(run ingest.Run, rows []placedRow) error {
+	for _, channels := range a.groups {
 		channel := channels[0]
-		name := f.channelName(channel)
+		name := a.channelName(channel)
 		rec := ingest.Recording{ID: run.ID, Channels: channels}
-		if len(f.groups) > 1 {
+		if len(a.groups) > 1 {
 			rec.ID += "#" + name
 		}
 
-		stated, err := f.statedFor(run, rec, name, rows)
+		stated, err := a.statedFor(run, rec, name, rows)
 		if err != nil {
 			return err
 		}
 
-		own, err := f.ownConditions(f.info.Channels[channel])
+		own, err := a.ownConditions(a.info.Channels[channel])
 		if err != nil {
 			return err
 		}
 
-		values, err := condition.Merge(f.info.Path, f.Tolerances, append(stated, own...)...)
+		values, err := condition.Merge(a.info.Path, a.Tolerances, append(stated, own...)...)
 		if err != nil {
 			return err
 		}
@@ -494,21 +511,21 @@ func (f *assembly) addRun(run ingest.Run, rows []placedRow) error {
 		run.Recordings = append(run.Recordings, rec)
 	}
 
-	f.runs = append(f.runs, run)
+	a.runs = append(a.runs, run)
 
 	return nil
 }
 
 // channelName returns the name of a channel, or its number from 1 if several recordings have channels of that name.
-func (f *assembly) channelName(channel int) string {
-	name := f.info.Channels[channel].Name
-	if len(f.groups) == 1 {
+func (a *assembly) channelName(channel int) string {
+	name := a.info.Channels[channel].Name
+	if len(a.groups) == 1 {
 		return name
 	}
 
 	alike := 0
-	for _, channels := range f.groups {
-		if f.info.Channels[channels[0]].Name == name {
+	for _, channels := range a.groups {
+		if a.info.Channels[channels[0]].Name == name {
 			alike++
 		}
 	}
@@ -522,40 +539,40 @@ func (f *assembly) channelName(channel int) string {
 
 // statedFor returns the conditions of the whole file and of the only row for a recording. name is the name of its
 // channel.
-func (f *assembly) statedFor(run ingest.Run, rec ingest.Recording, name string, rows []placedRow) (
+func (a *assembly) statedFor(run ingest.Run, rec ingest.Recording, name string, rows []placedRow) (
 	[]condition.Condition, error,
 ) {
-	if f.table == nil {
-		return slices.Clone(f.ofFile), nil
+	if a.table == nil {
+		return slices.Clone(a.ofFile), nil
 	}
 
 	var own []placedRow
 	for _, r := range rows {
-		if r.channel < 0 || r.channel == rec.Channels[0] {
+		if r.channel == allChannels || r.channel == rec.Channels[0] {
 			own = append(own, r)
 		}
 	}
 
 	switch {
 	case len(own) == 0:
-		return nil, fault.At(f.table.Path, "", fmt.Sprintf("a row for channel %s of %s", name, run.ID), "none",
+		return nil, fault.At(a.table.Path, "", fmt.Sprintf("a row for channel %s of %s", name, run.ID), "none",
 			"add the row, or select the channels that are meant")
 	case len(own) > 1:
-		return nil, f.table.rowError(*own[1].row, "one row for each recording",
+		return nil, a.table.rowError(*own[1].row, "one row for each recording",
 			fmt.Sprintf("a second one for %s (the first is in line %d)", rec.ID, own[0].row.Line),
 			"if each row is about a part of the recording, give the part in seconds, in the columns t0_s and t1_s, "+
 				"or in samples, in the columns row0 and row1")
 	}
 
-	return slices.Concat(f.ofFile, own[0].row.Given()), nil
+	return slices.Concat(a.ofFile, own[0].row.Given()), nil
 }
 
 // ownConditions returns the conditions that the attributes of a channel state.
-func (f *assembly) ownConditions(channel ingest.Channel) ([]condition.Condition, error) {
-	info := ingest.Info{Path: f.info.Path, Attributes: channel.Attributes}
+func (a *assembly) ownConditions(channel ingest.Channel) ([]condition.Condition, error) {
+	info := ingest.Info{Path: a.info.Path, Attributes: channel.Attributes}
 	var own []condition.Condition
-	for _, o := range f.Own {
-		v, err := f.Roles.Attribute(info, o.Attribute, o.Condition, "channel "+channel.Name)
+	for _, o := range a.Own {
+		v, err := a.Roles.Attribute(info, o.Attribute, o.Condition, "channel "+channel.Name)
 		if err != nil {
 			return nil, fmt.Errorf("condition %s of channel %s: %w", o.Condition, channel.Name, err)
 		}

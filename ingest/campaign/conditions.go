@@ -267,7 +267,7 @@ func (t *conditionsTable) readRows(table *Conditions) error {
 	for _, line := range slices.Sorted(maps.Values(headings)) {
 		if line <= lastLine {
 			k, _ := slices.BinarySearch(t.lineOf, line)
-			return t.fail(line, -1, "", "a recording and its conditions", fmt.Sprintf("only %q", t.cell(k, "file")),
+			return t.fail(line, wholeLine, "", "a recording and its conditions", fmt.Sprintf("only %q", t.cell(k, "file")),
 				"write the heading as a column of the rows below it, and delete it")
 		}
 	}
@@ -296,7 +296,10 @@ func kindOf(row ConditionRow) string {
 	return nameNumbers.ReplaceAllString(strings.ToLower(row.File), "0")
 }
 
-// fail returns the error of a line and, if col is not negative, of a column with a name.
+// wholeLine stands for the index of a column in errors about a line as a whole.
+const wholeLine = -1
+
+// fail returns the error of a line and, unless col is wholeLine, of the column with that index and name.
 func (t *conditionsTable) fail(line, col int, name, want, found, hint string) error {
 	return fault.At(t.path, describeCell(line, col, name), want, found, hint)
 }
@@ -340,7 +343,7 @@ func (t *conditionsTable) row(k int) (ConditionRow, error) {
 	}
 
 	if r.Begin >= r.End {
-		return r, t.fail(r.Line, -1, "", begin+" below "+end,
+		return r, t.fail(r.Line, wholeLine, "", begin+" below "+end,
 			fmt.Sprintf("%s %s and %s %s", begin, plain(r.Begin), end, plain(r.End)), "")
 	}
 

@@ -1,7 +1,14 @@
-// Package campaign finds the files of a measurement campaign and ties each run
-// to its conditions: by patterns of file names, by a table of conditions, by
-// constants. It also reads tables that already hold pairs. It reads headers and
-// text, no samples.
+// Package campaign finds the files of a measurement campaign and ties each run to its conditions.
+//
+// A run is a file, or an interval of a file, that was measured at one setting. It has one or more recordings: each
+// microphone is a recording, and all channels of a balance together are one. A condition is a number that was set, such
+// as a speed, and a label is a name: of a thing that was measured (a propeller), or of an occasion (a day). Conditions
+// and labels come from patterns of file names, from a table that people typed (a log, type Conditions), from
+// attributes in the files and from constants.
+//
+// Find finds the files, Assemble cuts a file into runs, and Read does both for a whole campaign of microphones. Read
+// alone reads samples, for their statistics; the other functions read headers, text and arrays of conditions.
+// ReadTables reads tables that have results instead of samples: pairs of values, or repeats that it pairs.
 package campaign
 
 import (
@@ -147,7 +154,7 @@ func splitPath(p string) []string {
 func matchElements(pattern, name []string) bool {
 	places := placesFrom(pattern, 0)
 	for _, element := range name {
-		places = placesAfter(pattern, places, element, false)
+		places = placesAfter(pattern, places, pathElement{name: element})
 	}
 
 	return slices.Contains(places, len(pattern))
@@ -165,16 +172,22 @@ func placesFrom(pattern []string, i int) []int {
 	return places
 }
 
-// placesAfter returns the places of a pattern that a path at some places reaches with one more element, a name. **
-// does not follow links, since they may go in circles.
-func placesAfter(pattern []string, places []int, name string, link bool) []int {
+// pathElement is one element of a path: the name of a file or of a folder.
+type pathElement struct {
+	name         string
+	isFolderLink bool // a link to a folder; false if this is not known
+}
+
+// placesAfter returns the places of a pattern that a path at some places reaches with one more element. ** does not
+// follow links to folders, since they may go in circles.
+func placesAfter(pattern []string, places []int, element pathElement) []int {
 	var next []int
 	for _, i := range places {
 		switch {
-		case i == len(pattern):
-		case pattern[i] == "**" && !isHidden(name) && !link:
+		case i == len(pattern): // all of the pattern is matched: no further element fits
+		case pattern[i] == "**" && !isHidden(element.name) && !element.isFolderLink:
 			next = append(next, placesFrom(pattern, i)...)
-		case pattern[i] != "**" && matchElement(pattern[i], name):
+		case pattern[i] != "**" && matchElement(pattern[i], element.name):
 			next = append(next, placesFrom(pattern, i+1)...)
 		}
 	}
@@ -278,7 +291,7 @@ func (w *walk) searchFolder(rel string, places []int) error {
 		path := joinRel(rel, entry.Name())
 		isLink := !entry.IsDir() && !entry.Type().IsRegular() && isDir(filepath.Join(w.root, path))
 		isFolder := entry.IsDir() || isLink
-		next := placesAfter(w.elems, places, entry.Name(), isLink)
+		next := placesAfter(w.elems, places, pathElement{name: entry.Name(), isFolderLink: isLink})
 		isDeepest := depth == w.depth && !isHidden(entry.Name())
 		switch {
 		case isFolder && len(next) > 0 && next[0] <= last:

@@ -71,7 +71,7 @@ func (t *conditionsTable) findColumns() error {
 			want = fmt.Sprintf("a column %q, which log.columns calls %s", head, name)
 		}
 
-		return t.fail(t.headLine, -1, "", want, "only "+fault.Quoted(t.Heads), "")
+		return t.fail(t.headLine, wholeLine, "", want, "only "+fault.Quoted(t.Heads), "")
 	}
 
 	hint := ""
@@ -83,17 +83,17 @@ func (t *conditionsTable) findColumns() error {
 	}
 
 	if t.special["file"] == nil {
-		return t.fail(t.headLine, -1, "", `a column "file"`, "only "+fault.Quoted(t.Heads), hint)
+		return t.fail(t.headLine, wholeLine, "", `a column "file"`, "only "+fault.Quoted(t.Heads), hint)
 	}
 
 	first := t.Heads[t.special["file"].index]
 	if t.isFile(first) {
-		return t.fail(t.headLine, -1, "", "a header", fmt.Sprintf("a row, of %q", first),
+		return t.fail(t.headLine, wholeLine, "", "a header", fmt.Sprintf("a row, of %q", first),
 			"name the columns in a first line")
 	}
 
 	if t.hasAny(sampleEdges) && t.hasAny(secondEdges) {
-		return t.fail(t.headLine, -1, "", "intervals in rows or in seconds", "both (row0, row1 and t0_s, t1_s)", "")
+		return t.fail(t.headLine, wholeLine, "", "intervals in rows or in seconds", "both (row0, row1 and t0_s, t1_s)", "")
 	}
 
 	return nil

@@ -73,12 +73,10 @@ type openFile struct {
 	run      *typedColumn // nil: the rows have no names of runs
 }
 
-// add adds a column.
-func (f *openFile) add(name string, index int, isName bool) *typedColumn {
-	column := &typedColumn{index: index, name: name, isName: isName}
-	f.columns = append(f.columns, column)
-
-	return column
+// add adds a column, and returns where it is kept.
+func (f *openFile) add(column typedColumn) *typedColumn {
+	f.columns = append(f.columns, &column)
+	return &column
 }
 
 // has reports whether a column of names or of numbers was added.
@@ -200,7 +198,7 @@ func (r *tableReader) findColumns(reader *text.Reader) error {
 			return err
 		}
 
-		file.numeric = append(file.numeric, file.add(name, i, false))
+		file.numeric = append(file.numeric, file.add(typedColumn{name: name, index: i}))
 	}
 
 	file.inputs = file.numeric[:len(r.Inputs)]
@@ -211,23 +209,41 @@ func (r *tableReader) findColumns(reader *text.Reader) error {
 			return err
 		}
 
-		file.labels = append(file.labels, file.add(name, i, true))
+		file.labels = append(file.labels, file.add(typedColumn{name: name, index: i, isName: true}))
 	}
 
-	if run := r.options.Run; run != "" {
-		i := ColumnOf(columns, run)
-		if i < 0 {
-			i = slices.Index(heads, run) // the header with its unit
+	if r.hasRuns() {
+		i, err := r.runColumn(columns, heads)
+		if err != nil {
+			return err
 		}
 
-		if i < 0 && run != runIsFile {
-			return r.fail("", fmt.Sprintf("a column %q", run),
-				"only "+fault.Quoted(columns), "is "+fault.Quoted(spelling.Nearest(run, columns, 1))+" meant?")
-		}
-
-		file.run = file.add(run, i, true)
+		file.run = file.add(typedColumn{name: r.options.Run, index: i, isName: true})
 	}
 
+	return r.findExclusions(columns)
+}
+
+// runColumn returns the index of the column that names the runs, by its name or by its header with the unit. It returns
+// −1 if there is no such column and each file is a run.
+func (r *tableReader) runColumn(columns, heads []string) (int, error) {
+	run := r.options.Run
+	i := ColumnOf(columns, run)
+	if i < 0 {
+		i = slices.Index(heads, run)
+	}
+
+	if i < 0 && run != runIsFile {
+		return 0, r.fail("", fmt.Sprintf("a column %q", run),
+			"only "+fault.Quoted(columns), "is "+fault.Quoted(spelling.Nearest(run, columns, 1))+" meant?")
+	}
+
+	return i, nil
+}
+
+// findExclusions finds the columns by which rows are excluded, as far as findColumns has not found them.
+func (r *tableReader) findExclusions(columns []string) error {
+	file := &r.current
 	for _, exclusion := range r.options.Exclude {
 		for k, name := range slices.Concat(exclusion.Numbers, exclusion.Names) {
 			isName := k >= len(exclusion.Numbers)
@@ -240,7 +256,7 @@ func (r *tableReader) findColumns(reader *text.Reader) error {
 				return err
 			}
 
-			file.add(name, i, isName)
+			file.add(typedColumn{name: name, index: i, isName: isName})
 		}
 	}
 
@@ -363,6 +379,17 @@ func (r *tableReader) isUsed(k int) (bool, error) {
 		}
 	}
 
+	if err := r.checkNames(k); err != nil {
+		return false, err
+	}
+
+	return true, nil
+}
+
+// checkNames returns an error if a label of row k cannot be a name, if the run of the row has no name, or if one of
+// them tells that the row is a mean of others. Labels that the file gives as a whole are checked elsewhere.
+func (r *tableReader) checkNames(k int) error {
+	file := &r.current
 	for _, column := range file.labels {
 		if column.isOfFile() {
 			continue
@@ -371,24 +398,24 @@ func (r *tableReader) isUsed(k int) (bool, error) {
 		if err := condition.CheckName(column.texts[k]); err != nil {
 			err.Path = r.path
 			err.Place = file.place(k, column)
-			return false, err
+			return err
 		}
 
 		if meanRow.MatchString(column.texts[k]) {
-			return false, r.fail(file.place(k, column), "a name", strconv.Quote(column.texts[k]), "delete the rows of means")
+			return r.fail(file.place(k, column), "a name", strconv.Quote(column.texts[k]), "delete the rows of means")
 		}
 	}
 
 	if file.run == nil {
-		return true, nil
+		return nil
 	}
 
 	if run := file.run.texts[k]; run == "" || meanRow.MatchString(run) {
-		return false, r.fail(file.place(k, file.run), "the name of a run", cmp.Or(run, "an empty cell"),
+		return r.fail(file.place(k, file.run), "the name of a run", cmp.Or(run, "an empty cell"),
 			"name it, or delete the row, if it is one of means or remarks")
 	}
 
-	return true, nil
+	return nil
 }
 
 // notFiniteError returns the error of a cell of row k that is not a finite number.
