@@ -10,7 +10,8 @@ import (
 )
 
 // asked holds all questions of the calibration of one split to a process, with the answers. The questions are asked
-// together, because a large process is factorised anew each time that it is asked.
+// together, because a large process is factorised anew each time that it is asked. For networks, which need no
+// factorisation, it holds only the test part (askNetworks).
 type asked struct {
 	rows   []int  // rows of the groups that are left out, ascending
 	held   []Held // these groups, with the rows that are predicted
@@ -57,8 +58,9 @@ func (a *asked) left(t trainingGroups) []LeftOut {
 	return LeaveOutRows(t.set, t.grouping, a.rows, a.held, a.answers.Left)
 }
 
-// leaveOut predicts each held group in closed form without it. It also returns the groups with the rows that were
-// predicted: a process of cells predicts only some rows of large groups.
+// leaveOut predicts each held group by the process without the group, in closed form. It also returns the groups with
+// the rows that were predicted: a process of cells, which are averages of neighbouring conditions (gp.Cells), predicts
+// only some rows of large groups.
 func leaveOut(ctx context.Context, t trainingGroups, m *Model, base *gp.Mapped) ([]LeftOut, []Held, error) {
 	rows, places, held := leftRows(t, m)
 	p, err := base.LeaveOut(ctx, places)
@@ -82,8 +84,8 @@ func leftRows(t trainingGroups, m *Model) (rows, places []int, held []Held) {
 // testRows are the rows of the test part as they are predicted.
 type testRows struct {
 	all   []int     // levels of the labels of all rows of the set, rows × labels; nil: there are no labels
-	level []int     // of the test rows; nil: there are no labels
-	x     []float64 // conditions that are predicted
+	level []int     // like all, of the test rows; nil: there are no labels
+	x     []float64 // inputs of the conditions that are predicted
 	rows  []int     // place of each test row among these conditions; nil: each row is predicted
 }
 

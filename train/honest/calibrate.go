@@ -15,6 +15,9 @@ import (
 	"doubletake/train/triplets"
 )
 
+// This file learns a Calibration from left-out groups. Calibrate learns the scale of the errors on new groups, and
+// judges each left-out group by the scale that the other groups teach (groupResult).
+
 // Options are the settings of Calibrate.
 type Options struct {
 	Base  string      // name of the base method, which the calibration records
@@ -68,7 +71,7 @@ func Calibrate(d triplets.Set, g Grouping, train []int, left []LeftOut, o Option
 	if o.Rises == nil {
 		c.Scale, others = scale.Learn(groups, d.Out, o.Prior, pairNoise(left))
 	} else {
-		c.Scale, others = scale.LearnRising(groups, d.Out, o.Prior, pairNoise(left), o.Rises.about(left))
+		c.Scale, others = scale.LearnRising(groups, d.Out, o.Prior, pairNoise(left), o.Rises.relative(left))
 	}
 
 	statedNoise := 0.0
@@ -128,9 +131,11 @@ func (o Options) groups(left []LeftOut, deviation []float64, condition string) (
 	return groups, nil
 }
 
-// levelBy returns the level of intervals that are learned from the given number of groups.
+// levelBy returns the level of intervals that are learned from the given number of groups: the level that was asked
+// for, but at least interval.FewGroupsLevel for two groups that are not things, and if nearly every group must be
+// covered.
 func (o Options) levelBy(groups int) float64 {
-	areTwoSettings := groups == scale.MinGroups && !o.OfThings
+	areTwoSettings := groups == scale.MinGroups && !o.OfThings // values of a condition that can be set
 	if areTwoSettings || o.Hold == "groups" {
 		return max(o.Level, interval.FewGroupsLevel)
 	}
@@ -231,8 +236,8 @@ func newGroupLaws(others *scale.Scale, level float64) *groupLaws {
 	return &groupLaws{predictor: others.Predictor(), level: level, known: map[lawKey]lawNumbers{}}
 }
 
-// at returns the numbers of a law.
-func (g *groupLaws) at(key lawKey) lawNumbers {
+// law returns the numbers of the law with the given key.
+func (g *groupLaws) law(key lawKey) lawNumbers {
 	law, known := g.known[key]
 	if known {
 		return law
@@ -268,7 +273,8 @@ func groupResult(l LeftOut, std []float64, others *scale.Scale, level float64) i
 	return r
 }
 
-// setErrors sets the squared errors of a group, by its pairs, and the noise of the pairs.
+// setErrors sets the squared errors of a group, by its pairs, and the noise of the pairs. The product of the deviations
+// of y1 and y2 measures the squared error, because their noise is independent.
 func setErrors(r *interval.GroupResult, l LeftOut, std []float64) {
 	outcomes := len(std)
 	pairs := triplets.Set{N: l.N, Alone: l.Alone}.Pairs() // rows with two measurements
@@ -310,7 +316,7 @@ func setIntervals(r *interval.GroupResult, l LeftOut, std []float64, laws *group
 		r.Claim += l.Claim[k] / variance / n
 		r.Noise += l.Noise[k] / variance / n
 
-		law := laws.at(lawKey{l.Claim[k] / variance, l.Distance[k/outcomes], l.Noise[k] / variance})
+		law := laws.law(lawKey{l.Claim[k] / variance, l.Distance[k/outcomes], l.Noise[k] / variance})
 		r.Half += law.half / n
 		r.Variance += law.epistemic / n
 		for _, y := range [2]float64{l.Y1[k], l.Y2[k]} {

@@ -9,6 +9,9 @@ import (
 	"doubletake/train/triplets"
 )
 
+// This file finds runs that may be mistakes. A far run is a run whose outcomes lie far from the predictions of a
+// process that learned from all other runs.
+
 // Limits of FarRuns.
 const (
 	fewestRuns  = 12   // with fewer runs a robust deviation means little
@@ -21,7 +24,7 @@ const (
 
 	// A run is far if its residual and its offset are at least as large as these:
 	farRun     = 3.0   // robust deviations of the residuals of all runs
-	falseAlarm = 0.025 // chance of a larger residual among all runs and outcomes if residuals have a t law
+	falseAlarm = 0.025 // probability that any run and outcome has a larger residual, if residuals have a t law
 	leastDB    = 0.5   // offset of a level in dB: smaller ones are not mistakes
 	leastShare = 0.05  // offset of another outcome, in its deviations
 
@@ -137,7 +140,7 @@ func (l Learner) confirm(ctx context.Context, s triplets.Set, found []FarRun, ar
 	// A found run is tested without the other found runs among its neighbours.
 	var confirmed []FarRun
 	for _, r := range runs {
-		if tested := residuals.without(runs, r).test(r, around[r]); tested.isFar() {
+		if tested := residuals.forgetOthers(runs, r).test(r, around[r]); tested.isFar() {
 			confirmed = append(confirmed, tested)
 		}
 	}

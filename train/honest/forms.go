@@ -16,9 +16,9 @@ import (
 )
 
 // This file chooses the form in which a process sees inputs and outcomes (train.form). candidates lists the forms that
-// the units allow. best fits a process in each, leaves the training groups out, and lets the evidence of the left-out
-// groups choose; screen first narrows a long list by cheap fits. Of many conditions some are enough to choose
-// (choiceGroups).
+// the units allow. The default form takes the inputs as they are, or as logarithms if they are rates. best fits a
+// process in each form, leaves the training groups out, and lets the evidence of the left-out groups choose. screen
+// first narrows a long list by cheap fits. If there are many conditions, some are enough to choose (choiceGroups).
 
 // gpForm returns the form in which a process sees conditions of the given number of inputs: f if it is not nil,
 // otherwise orders if it is not nil, otherwise logarithms of the marked inputs.
@@ -38,6 +38,8 @@ type conditionForm struct {
 	*form.Form
 	inputs int // number of inputs of a condition
 }
+
+// The methods of gp.Form: the columns of a row, the number of rows of a condition, and ln of the factors of outcomes.
 
 func (f conditionForm) X(x []float64) ([]float64, error) { return f.Form.X(x, f.inputs) }
 func (f conditionForm) Each() int                        { return 1 }
@@ -67,7 +69,8 @@ const (
 	screenKeeps = 3  // largest number of forms that are fitted in full, besides the default form
 )
 
-// candidate is a form that may be chosen.
+// candidate is a form that may be chosen. candidates sets score's names and prior, and rows. Learner.score sets the
+// rest; compareWithFirst then changes the score to differences from the first candidate.
 type candidate struct {
 	score  form.Score
 	rows   processRows // training rows in the form
@@ -236,8 +239,8 @@ func (l Learner) fitForm(ctx context.Context, t trainingGroups) (*Model, *gp.Map
 // cube.
 const choiceConditions = 600
 
-// choiceGroups returns t with at most choiceConditions conditions, evenly chosen in each group, and two of each group
-// at least.
+// choiceGroups returns t with at most choiceConditions conditions, evenly chosen in each group, but at least two of
+// each group. It returns t itself if there are too few groups for a choice, or if all conditions are kept.
 func (l Learner) choiceGroups(t trainingGroups) trainingGroups {
 	if len(t.held) < scale.MinGroups {
 		return t
@@ -331,7 +334,7 @@ func (l Learner) best(ctx context.Context, t trainingGroups, list []*candidate) 
 	}
 
 	choice.Tried = scores
-	if !areFinite { // JSON cannot hold the scores of forms that could not be fitted
+	if !areFinite { // a form could not be fitted, and JSON has no infinite numbers: only the default form is listed
 		choice.Tried = scores[:1]
 	}
 
@@ -416,7 +419,7 @@ func (l Learner) score(ctx context.Context, t trainingGroups, c *candidate) erro
 	return nil
 }
 
-// leftOutErrors returns, for each outcome, the rms error of the predicted means of the left-out groups.
+// leftOutErrors returns, for each outcome in its unit, the rms error of the predicted means of the left-out groups.
 func leftOutErrors(left []LeftOut, outcomes int) []float64 {
 	squares := make([]float64, outcomes)
 	n := 0.0
@@ -428,11 +431,12 @@ func leftOutErrors(left []LeftOut, outcomes int) []float64 {
 		}
 	}
 
+	errors := make([]float64, outcomes)
 	for j, sum := range squares {
-		squares[j] = math.Sqrt(sum / n)
+		errors[j] = math.Sqrt(sum / n)
 	}
 
-	return squares
+	return errors
 }
 
 // leftOutError returns the rms of the errors of all outcomes, in deviations of the training outcomes.
@@ -490,7 +494,8 @@ func (l Learner) evidence(s triplets.Set, train []int, left []LeftOut, held []He
 	return lnDensity + learned.LogEvidence
 }
 
-// divided returns v·exp(−power·ln), element by element.
+// divided returns v·exp(−power·ln), element by element: numbers divided by factors whose logarithms are ln. power is 1
+// for outcomes and 2 for variances.
 func divided(v, ln []float64, power float64) []float64 {
 	list := make([]float64, len(v))
 	for k, x := range v {

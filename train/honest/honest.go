@@ -11,6 +11,13 @@
 //
 // Model is what honest.json holds. The package does no input or output except reading that file. docs/honest.md has the
 // formulas and states the limits of the intervals.
+//
+// Terms of all files: A row of a set is a pair of measurements y1 and y2 at the inputs x. A condition is a distinct x,
+// which several rows may share; "the condition of the groups" is the one input or label whose values are the groups. A
+// label is a column of names, of things such as propellers or of occasions such as days. The level of a name is its
+// place among the names of its label; the level of an interval is the share of values that it promises to contain. The
+// claim v̂ of a model is the variance of its mean that it states itself, and σ² its variance of the noise of one
+// measurement. The calibrated variance of the mean is called epistemic.
 package honest
 
 import (
@@ -39,8 +46,8 @@ func checked(d triplets.Set) triplets.Set {
 }
 
 // spread returns, for each outcome, the mean and the population standard deviation of y1 and y2 together over the given
-// rows. weight has the weight of each row of the set; nil: all weights are 1. The deviation of a constant outcome is 0.
-// Without rows both results are NaN.
+// rows, in the unit of the outcome. weight has the weight of each row of the set; nil: all weights are 1. The deviation
+// of a constant outcome is 0. Without rows both results are NaN.
 func spread(d triplets.Set, rows []int, weight []float64) (mean, std []float64) {
 	mean = make([]float64, d.Out)
 	std = make([]float64, d.Out)
@@ -77,8 +84,8 @@ func spread(d triplets.Set, rows []int, weight []float64) (mean, std []float64) 
 }
 
 // VaryingInputs returns the columns of x (row-major, with the given number of columns) that take at least two values in
-// the given rows, in ascending order. The other columns must be dropped from a training on these rows: a scale learned
-// from a constant is meaningless.
+// the given rows, in ascending order. It returns nil without rows. The other columns must be dropped from a training on
+// these rows: a scale learned from a constant is meaningless.
 func VaryingInputs(x []float64, columns int, rows []int) []int {
 	var varying []int
 	for j := range columns {

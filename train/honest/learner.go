@@ -29,9 +29,10 @@ type Learner struct {
 	// Names are the names of the groups if the condition is a label: its values are then places in Names. nil: the
 	// groups are named after their values.
 	Names []string
-	// Tolerance is the largest gap between neighbouring values of one group, in the unit of the condition.
+	// Tolerance is the largest gap between neighbouring values of one group, in the unit of the condition. 0: each value
+	// is a group.
 	Tolerance float64
-	// Law is the prior that Settings.Prior names if that is a file. The zero value: Settings.Prior is a built-in name.
+	// Law is the prior that Settings.Prior names if that is a file. Without a name: Settings.Prior is a built-in name.
 	Law scale.Prior
 	// Represent is the form of inputs and outcomes: raw, auto, or the name of a form. "" is raw.
 	Represent string
@@ -80,7 +81,7 @@ func (l Learner) Grouping(z []float64) Grouping {
 	}
 }
 
-// labelsOf returns the name of each value of the condition.
+// labelsOf returns the name of each value of the condition: its name among l.Names, or otherwise the number as a text.
 func (l Learner) labelsOf(z []float64) []string {
 	var names []string
 	for _, v := range z {

@@ -23,7 +23,8 @@ type Held struct {
 }
 
 // LeaveOneOut returns the training rows, which are the rows that test does not mark, and the groups among them that can
-// be left out in turn. A group cannot be left out if no training row would remain without it.
+// be left out in turn. A group cannot be left out if it has no training row, or if no training row would remain without
+// it.
 func (g Grouping) LeaveOneOut(test []bool) (train []int, held []Held) {
 	for i, t := range test {
 		if !t {
@@ -60,7 +61,7 @@ func LeaveOutRows(d triplets.Set, g Grouping, train []int, held []Held, p triple
 	return left
 }
 
-// placesIn returns the places of some elements in an ascending list that contains them.
+// placesIn returns the places of some elements in an ascending list, which must contain them.
 func placesIn(ascending, some []int) []int {
 	var places []int
 	for _, v := range some {

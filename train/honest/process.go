@@ -142,8 +142,8 @@ func (r processRows) options() gp.Options {
 		Group: r.Group, Workers: 1, HyperRows: r.hyperRows, Steps: r.steps, Level: r.Level,
 		Curves: r.curves,
 	}
-	for _, n := range r.Labels {
-		o.Labels = append(o.Labels, len(n.Names))
+	for _, label := range r.Labels {
+		o.Labels = append(o.Labels, len(label.Names))
 	}
 
 	if r.Set.N*r.Set.Out > gp.MaxRows { // such a fit can take longer than the rest of the program, which waits for it
@@ -184,7 +184,8 @@ func (r processRows) fromGroup(c form.Column) bool {
 	return true
 }
 
-// Limits of the conditions of left-out groups that a process of cells predicts. A value is an outcome at a condition.
+// Limits of the conditions of left-out groups that a process of cells predicts, because there may be very many. A cell
+// is the average of neighbouring conditions (gp.Cells). A value is an outcome at a condition.
 const (
 	leftOutValues     = 2000  // values of a group
 	leftOutAll        = 20000 // values of all groups together

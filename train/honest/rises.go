@@ -9,20 +9,22 @@ import (
 	"doubletake/train/triplets"
 )
 
-// Rises are the rises of groups: ln of E|cov| in a group over E|cov| in the training rows, by pair networks that were
-// trained without the group and without the test part. No outcome of either is read.
+// Rises are the rises of groups. A rise is ln of E|cov| in a group over E|cov| in the training rows. E|cov| is the mean
+// absolute covariance of the two answers of pair networks (PairNetwork), which were trained without the group and
+// without the test part. No outcome of either is read.
 type Rises struct {
-	Left map[string]float64 // by the name of the left-out group
+	Left map[string]float64 // by the name of the left-out group; absent or NaN if unknown
 	New  float64            // of the test part; NaN if nothing is held out
 }
 
-// maxRise bounds the difference of a rise from the mean rise of the left-out groups.
+// maxRise bounds the difference of a rise from the mean rise of the left-out groups: a factor of e² on E|cov|.
 const maxRise = 2
 
-// about returns the rises of the left-out groups, and then the rise of the new group, less the mean rise of the
-// left-out groups. An unknown rise becomes 0.
-func (r *Rises) about(left []LeftOut) []float64 {
-	var rises []float64
+// relative returns the rises of the left-out groups, and then the rise of the new group, less the mean of the known
+// rises of the left-out groups. It bounds each difference by maxRise. An unknown rise becomes 0, as does each rise if
+// none of the left-out groups is known.
+func (r *Rises) relative(left []LeftOut) []float64 {
+	var rises []float64 // NaN if unknown
 	sum := 0.0
 	n := 0.0
 	for _, l := range left {

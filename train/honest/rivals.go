@@ -49,7 +49,8 @@ func rivals(ctx context.Context, t trainingGroups, left []LeftOut, c *interval.C
 	}
 
 	list := slices.Concat(linear, nearest)
-	list = append(list, conformalRival("conformal", false, left, c), conformalRival("conformal-relative", true, left, c))
+	list = append(list, conformalRival("conformal", ownUnits, left, c))
+	list = append(list, conformalRival("conformal-relative", statedDeviations, left, c))
 	if c.Scale.Gamma != 0 {
 		list = append(list, groupsAlone(left, c))
 	}
@@ -113,16 +114,24 @@ func (t trainingGroups) apart(name string) (own, rest []int) {
 	return own, rest
 }
 
+// errorUnit is the unit in which conformalRival compares the errors of a model.
+type errorUnit int
+
+const (
+	ownUnits         errorUnit = iota // the unit of the outcome
+	statedDeviations                  // the deviation of one measurement that the model states there
+)
+
 // conformalRival judges intervals about the model's mean whose half width is a quantile of its errors on the other
-// groups, see GroupQuantile. If relative is set, errors and half widths are in units of the deviations that the model
-// states.
-func conformalRival(name string, relative bool, left []LeftOut, c *interval.Calibration) interval.Rival {
+// groups, in the given unit, see GroupQuantile. It does not set the numbers that describe the errors of a rival's mean,
+// because the mean is the model's.
+func conformalRival(name string, unit errorUnit, left []LeftOut, c *interval.Calibration) interval.Rival {
 	outcomes := len(c.Deviation)
 	units := make([][]float64, len(left))   // by group: unit of each error, rows × outcomes
 	sizes := make([][][]float64, len(left)) // by group and outcome: sizes of the errors in these units
 	for h, l := range left {
 		units[h] = slices.Repeat([]float64{1}, len(l.Mu))
-		if relative {
+		if unit == statedDeviations {
 			for k := range l.Mu {
 				units[h][k] = math.Sqrt(l.Claim[k] + l.Noise[k])
 			}
@@ -155,7 +164,7 @@ func conformalRival(name string, relative bool, left []LeftOut, c *interval.Cali
 	}
 
 	r := rival(name, left, c, means, halves)
-	r.EBy = nil // the mean is the mean of the model, so its errors say nothing about the rival
+	r.EBy = nil
 	r.Error = interval.Against{}
 
 	return r
@@ -189,7 +198,7 @@ func groupsAlone(left []LeftOut, c *interval.Calibration) interval.Rival {
 		r.Score += plain[h] / float64(len(left))
 	}
 
-	r.Width = against(plain, calibrated)
+	r.Width = compared(plain, calibrated)
 
 	return r
 }
@@ -225,14 +234,15 @@ func rival(name string, left []LeftOut, c *interval.Calibration, means, halves [
 		calibrated = append(calibrated, c.Groups[h].Score)
 	}
 
-	r.Error = against(rms, modelRMS)
-	r.Width = against(scores, calibrated)
+	r.Error = compared(rms, modelRMS)
+	r.Width = compared(scores, calibrated)
 
 	return r
 }
 
-// against compares a number of a rival with the number of the model, group by group.
-func against(rival, model []float64) interval.Against {
+// compared compares a number of a rival with the number of the model, group by group. It returns the ratio of the sums,
+// the mean difference, and the standard error of this difference, which is NaN for a single group.
+func compared(rival, model []float64) interval.Against {
 	n := float64(len(rival))
 	rivalSum := 0.0
 	modelSum := 0.0
@@ -261,7 +271,7 @@ const roundingSlack = 1e-12
 // GroupQuantile returns the size that a value of one more group exceeds with a probability of at most 1 − level, if
 // that group is like the K given ones: each of the K + 1 groups has the same weight, and the sizes of the new group,
 // which are unknown, count as infinite (Lee, Barber & Willett 2023). Above the level K/(K+1) no finite size has this
-// property: then GroupQuantile returns the largest size.
+// property: then GroupQuantile returns the largest size. No group may be empty, and there must be at least one.
 func GroupQuantile(groups [][]float64, level float64) float64 {
 	var all []weightedSize
 	n := float64(len(groups))

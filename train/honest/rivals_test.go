@@ -114,8 +114,8 @@ func TestRivalByHand(t *testing.T) {
 // of 2 in both cases, and the interval score 2 of intervals that reach the values.
 func TestConformalRivalByHand(t *testing.T) {
 	left, c := threeGroups()
-	for _, relative := range []bool{false, true} {
-		r := conformalRival("conformal", relative, left, c)
+	for _, unit := range []errorUnit{ownUnits, statedDeviations} {
+		r := conformalRival("conformal", unit, left, c)
 		assert.Equal(t, 2., r.Score, "interval score")
 		assert.Nil(t, r.EBy, "errors of the mean, which is the model's")
 		assert.True(t, r.Width.AsGood(), "width %+v", r.Width)

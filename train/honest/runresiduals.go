@@ -15,6 +15,9 @@ import (
 	"doubletake/train/triplets"
 )
 
+// This file computes how far each run lies from the predictions of a process without it, for FarRuns (farruns.go). A
+// robust deviation is an estimate of the standard deviation that few large values do not change (deviation).
+
 // runResiduals holds the residuals of runs, each by a process without the run. The residual of a run is NaN if the
 // run is neither in the set nor was predicted.
 type runResiduals struct {
@@ -97,9 +100,9 @@ func (f *runResiduals) add(s triplets.Set, p triplets.Prediction) {
 	}
 }
 
-// without returns a copy of f in which the residuals of the given runs are unknown, except the residual of the kept
-// run.
-func (f *runResiduals) without(runs []int, kept int) *runResiduals {
+// forgetOthers returns a copy of f in which the residuals of the given runs are unknown, except the residual of the
+// kept run.
+func (f *runResiduals) forgetOthers(runs []int, kept int) *runResiduals {
 	copied := *f
 	copied.offset = slices.Clone(f.offset)
 	copied.z = slices.Clone(f.z)
@@ -230,8 +233,9 @@ func (f *runResiduals) test(run int, around [][]int) FarRun {
 	return worst
 }
 
-// localDeviation returns the deviation of the residuals around a run, in deviations of all runs: the largest
-// deviation of several lists of neighbours, or 1 if it is not larger than moreNear.
+// localDeviation returns the deviation of the residuals around a run, in deviations of all runs: the largest deviation
+// of several lists of neighbours, or 1 if it is not larger than moreNear. nearPrior runs with the deviation 1 are added
+// to each list, so that a few neighbours do not decide.
 func (f *runResiduals) localDeviation(t runTest, around [][]int) float64 {
 	largest := 1.0
 	for _, near := range around {

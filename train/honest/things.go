@@ -14,6 +14,10 @@ import (
 	"doubletake/train/triplets"
 )
 
+// This file describes the labels of a process: which labels have offsets (labels), the levels of names (levels), and
+// how much of the variance of outcomes is between names (things). An offset is a number that a process adds to an
+// outcome for each name. The groups are called things if they are the names of a label with offsets.
+
 // Label is a column of names of things or of occasions: propellers, wings, days.
 type Label struct {
 	Name  string   // name of the column
@@ -30,7 +34,8 @@ type Names struct {
 // conditions, and other runs of a measured thing will have other deviations.
 const Runs = "run"
 
-// maxRuns is the largest number of runs that have offsets of their own: the cost is proportional to its cube.
+// maxRuns is the largest number of runs that have offsets of their own. The cost is proportional to the cube of the
+// number.
 const maxRuns = 100
 
 // labels returns the labels whose names have offsets. The label of the groups takes the names of the groups. labels
@@ -219,11 +224,11 @@ func (m *Model) things(byLabel [][]gp.Spread) []interval.Thing {
 	return list
 }
 
-// withCurves returns the variances between the names of each label for outcome j, with the variance of their curves if
-// they have curves. offsets are the variances of the offsets.
+// withCurves returns the variances between the names of each label for outcome j. offsets are the variances of the
+// offsets. withCurves adds the variance of the curves to the label whose names have curves of their own (owncurves.go).
 func (m *Model) withCurves(j int, offsets []gp.Spread) []gp.Spread {
-	k := m.Process.Curves - 1
-	if k < 0 {
+	k := m.Process.Curves - 1 // the label with curves
+	if k < 0 {                // none has
 		return offsets
 	}
 

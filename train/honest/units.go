@@ -12,7 +12,9 @@ import (
 // This file learns the scale of the errors at conditions that do not belong to a new group: at measured conditions,
 // between measured conditions, and at new combinations of measured values (interval.Class). For each of these classes
 // it leaves out units of training conditions that are like the conditions of the class: single conditions, or all
-// conditions of a combination of values of some factors. A factor is an input, or a label whose names have offsets.
+// conditions of a combination of values of some factors. A factor is an input, or a label whose names have offsets. The
+// design lists the training conditions by the values of their factors (interval.Design). Here the place of a row is its
+// index in the list of training rows.
 
 // Limits of the units that are left out to learn their scales. The cost is proportional to their product and to the
 // square of the number of conditions.
@@ -110,16 +112,16 @@ func (m *Model) design(t trainingGroups) (design *interval.Design, rows [][]int)
 	}
 
 	points := t.set.AtSetPoints()
-	var cells []float64 // training rows × factors
+	var table []float64 // training rows × factors
 	for i, row := range t.train {
-		cells = append(cells, points[row*t.set.In:(row+1)*t.set.In]...)
+		table = append(table, points[row*t.set.In:(row+1)*t.set.In]...)
 		for _, k := range labels {
-			cells = append(cells, float64(m.trained[i*len(m.Labels)+k]))
+			table = append(table, float64(m.trained[i*len(m.Labels)+k]))
 		}
 	}
 
 	columns := t.set.In + len(labels)
-	index, conditions := triplets.Index(cells, columns)
+	index, conditions := triplets.Index(table, columns)
 	design = &interval.Design{}
 	for k, q := range m.Inputs {
 		values := lists.Column(conditions, columns, k)
@@ -244,8 +246,8 @@ func newUnit(s triplets.Set, h Held, p triplets.Prediction) LeftOut {
 	return NewLeftOut(s, Grouping{Names: []string{""}}, h, p)
 }
 
-// unitScale learns the scale of units from the units that were left out. The intervals of each unit, whose coverage it
-// also returns, follow from the other units.
+// unitScale learns the scale of units from the units that were left out. It also judges the intervals of each unit,
+// which follow from the other units. It does not set Factors.
 func unitScale(left []LeftOut, c *interval.Calibration) interval.UnitScale {
 	outcomes := len(c.Deviation)
 	var s interval.UnitScale
@@ -275,7 +277,8 @@ func unitScale(left []LeftOut, c *interval.Calibration) interval.UnitScale {
 
 // errorOverClaim returns the mean squared error of outcome j over the mean claim. It returns 0 if the measured error is
 // negative, and 1 if the claim is not positive. Pairs measure the squared error by the product of their deviations. If
-// there are no pairs, errorOverClaim subtracts the noise from the squared deviations.
+// the two outcomes of each row are the same value (Alone), there are no pairs: errorOverClaim then subtracts the noise
+// from the squared deviations.
 func (l LeftOut) errorOverClaim(j, outcomes int) float64 {
 	rows := triplets.Set{N: l.N, Alone: l.Alone}.Pairs()
 	hasPairs := len(rows) > 0
@@ -305,12 +308,12 @@ func (l LeftOut) errorOverClaim(j, outcomes int) float64 {
 // by the given factor of each outcome.
 func (l LeftOut) covered(c *interval.Calibration, factors []float64) (inside, inside68 float64) {
 	outcomes := len(factors)
-	laws := newGroupLaws(c.Scale, 0.95)
+	laws := newGroupLaws(c.Scale, interval.UnitLevel)
 	share := 1 / float64(2*len(l.Mu))
 	for k, mu := range l.Mu {
 		j := k % outcomes
 		variance := c.Deviation[j] * c.Deviation[j]
-		law := laws.at(lawKey{l.Claim[k] * factors[j] / variance, scale.Known, l.Noise[k] / variance})
+		law := laws.law(lawKey{l.Claim[k] * factors[j] / variance, scale.Known, l.Noise[k] / variance})
 		for _, y := range [2]float64{l.Y1[k], l.Y2[k]} {
 			miss := (y - mu) / c.Deviation[j]
 			if -law.half <= miss && miss <= law.half {

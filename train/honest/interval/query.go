@@ -250,11 +250,11 @@ type UnitScale struct {
 	Inside68 []float64 `json:"inside_68"`
 }
 
-// unitLevel is the level of the intervals that units are compared with.
-const unitLevel = 0.95
+// UnitLevel is the level of the intervals by which left-out units are judged.
+const UnitLevel = 0.95
 
 // Evidence returns the evidence of the units about the intervals of a condition that looks like one of them.
-func (s *UnitScale) Evidence() score.Evidence { return score.Pool(unitLevel, s.Inside, s.Inside68) }
+func (s *UnitScale) Evidence() score.Evidence { return score.Pool(UnitLevel, s.Inside, s.Inside68) }
 
 // name returns the name of the units in the plural, for people.
 func (s *UnitScale) name() string {
