@@ -28,24 +28,8 @@ func (h *header) findNames() error {
 		}
 	}
 
-	rows := h.headerRows(above, fromComments)
-	for i := range above {
-		h.nameCells = h.listedNames(above[i:])
-		if h.nameCells != nil {
-			rows = nil
-			break
-		}
-	}
-
-	h.takeNames(above, rows)
-	if h.nameCells == nil {
-		h.takeOtherSeparator(above)
-	}
-
-	if h.nameCells == nil {
-		h.takeNamesBesideNumbers(above)
-	}
-
+	h.takeKeyedUnits(above)
+	h.takeNames(above)
 	if !fromComments && h.nameCells != nil && len(above) > 0 {
 		h.takeCommentedUnits(above[0].mark.line)
 	}
@@ -73,6 +57,18 @@ func (h *header) findNames() error {
 		fault.Clip(string(last.text)), fault.Plural(int64(h.cols), "column"))
 
 	return nil
+}
+
+// takeNames takes the names of the columns from the first source that has them. There may be none.
+func (h *header) takeNames(above []sampleLine) {
+	sources := []func(above []sampleLine) bool{
+		h.takeListedNames, h.takeHeaderRow, h.takeOtherSeparator, h.takeNamesBesideNumbers,
+	}
+	for _, take := range sources {
+		if take(above) {
+			return
+		}
+	}
 }
 
 // linesAbove returns the lines above the data that may name the columns. It takes the rate from all lines above the
@@ -172,25 +168,62 @@ func (h *header) rowKey(cells [][]byte) rowKey {
 // increment is the name of the column of the step of time in files of Rigol.
 const increment = "increment"
 
-// headerRows returns the lines above the data that may name the columns, the nearest first. A line of units with a key
-// gives the units.
-func (h *header) headerRows(above []sampleLine, fromComments bool) []headerRow {
+// takeKeyedUnits takes the units from the first line with a key of units.
+func (h *header) takeKeyedUnits(above []sampleLine) {
+	for _, line := range above {
+		cells := h.headerCells(line.text)
+		if h.rowKey(cells) != keyOfUnits {
+			continue
+		}
+
+		units := h.behindKey(cells)
+		if len(units) != h.cols {
+			continue
+		}
+
+		h.unitCells = slices.Clone(units)
+		if len(units) == len(cells) {
+			h.unitCells[0] = nil // the key is in the place of the first unit
+		}
+
+		return
+	}
+}
+
+// behindKey returns the cells of a line with a key that belong to columns. The key has its own cell if the line has one
+// cell more than there are columns.
+func (h *header) behindKey(cells [][]byte) [][]byte {
+	if len(cells) == h.cols+1 {
+		return cells[1:]
+	}
+
+	return cells
+}
+
+// headerRows returns the lines above the data that may name the columns, the nearest first. These are the lines with a
+// key of names, and the lines without a key between which and the data all lines are of the header.
+func (h *header) headerRows(above []sampleLine) []headerRow {
 	headerWidth := h.headerWidth(above)
+	fromComments := h.firstRow == 0
 	isNear := true // all lines between this line and the data are of the header
 
 	var rows []headerRow
 	for i, line := range slices.Backward(above) {
 		cells := h.headerCells(line.text)
-		row := headerRow{cells: cells, line: i, penalty: lineFarther * float64(len(rows))}
-
 		key := h.rowKey(cells)
-		if key != noKey && len(cells) == h.cols+1 { // no column is below the keys
-			row.cells = cells[1:]
+		if key == keyOfUnits || key == keyOfFile {
+			isNear = false
+			continue
+		}
+
+		row := headerRow{cells: cells, line: i, penalty: lineFarther * float64(len(rows))}
+		if key == keyOfNames {
+			row.cells = h.behindKey(cells)
+			row.penalty = 0
 		}
 
 		fits := len(row.cells) == h.cols
-		mayName := key == noKey || key == keyOfNames
-		if !mayName || !fits && len(cells) != headerWidth {
+		if !fits && len(cells) != headerWidth {
 			isNear = false
 		}
 
@@ -199,16 +232,10 @@ func (h *header) headerRows(above []sampleLine, fromComments bool) []headerRow {
 			isNear = false
 		}
 
-		switch {
-		case key == noKey && isNear:
+		isKeyed := key == keyOfNames && fits
+		isNearest := key == noKey && isNear
+		if isKeyed || isNearest {
 			rows = append(rows, row)
-		case key == noKey || !fits:
-		case key == keyOfNames:
-			row.penalty = 0
-			rows = append(rows, row)
-		case key == keyOfUnits:
-			cells[0] = nil
-			h.unitCells = row.cells
 		}
 	}
 
@@ -236,28 +263,20 @@ func (h *header) describesFile(comment []byte, numbers int) bool {
 	return numbers > 0 || len(comment) == 0 || isKeyAndValue
 }
 
-// takeNames takes the names from the row that names the columns best, and the units from the row above or below it. It
-// empties the texts of the lines that it takes.
-func (h *header) takeNames(above []sampleLine, rows []headerRow) {
+// takeHeaderRow takes the names from the row that names the columns best, and the units from the row above or below it.
+// It empties the texts of the lines that it takes, and reports whether a row names the columns.
+func (h *header) takeHeaderRow(above []sampleLine) bool {
+	rows := h.headerRows(above)
+	fillFirstCells(rows)
+
 	best := h.bestNames(rows)
 	if best < 0 {
-		return
+		return false
 	}
 
 	h.nameCells = rows[best].cells
 	above[rows[best].line].text = nil
-	for _, row := range rows[best+1:] {
-		if areUnits(row.cells) {
-			continue
-		}
-
-		for i, cell := range h.nameCells { // t,Balance,Wind is above t,Fx,
-			if len(cell) == 0 && len(row.cells) == h.cols {
-				h.nameCells[i] = row.cells[i]
-			}
-		}
-	}
-
+	h.fillNames(rows[best+1:])
 	h.takeRowsBelow(above, rows[:best])
 	if next := best + 1; h.unitCells == nil && next < len(rows) && areUnits(rows[next].cells) {
 		h.unitCells = rows[next].cells
@@ -266,6 +285,36 @@ func (h *header) takeNames(above []sampleLine, rows []headerRow) {
 
 	if h.unitCells == nil && namesAreUnits(h.nameCells) {
 		h.unitCells = h.nameCells
+	}
+
+	return true
+}
+
+// fillFirstCells fills the empty first cell of a row with the first cell of the row above if that names the time:
+// Time,Balance is above ,Fx.
+func fillFirstCells(rows []headerRow) {
+	for i := range len(rows) - 1 {
+		cells := rows[i].cells
+		isWithoutFirst := len(cells[0]) == 0 && !areUnits(cells) && !areSerialNumbers(cells)
+		if isWithoutFirst && rows[i+1].namesTime() {
+			cells[0] = rows[i+1].cells[0]
+		}
+	}
+}
+
+// fillNames fills empty names with the cells of the rows above the names: t,Balance,Wind is above t,Fx, with an empty
+// third cell.
+func (h *header) fillNames(rowsAbove []headerRow) {
+	for _, row := range rowsAbove {
+		if areUnits(row.cells) || len(row.cells) != h.cols {
+			continue
+		}
+
+		for i, cell := range row.cells { // the row of names may have more cells, in files of Rigol
+			if len(h.nameCells[i]) == 0 {
+				h.nameCells[i] = cell
+			}
+		}
 	}
 }
 
@@ -280,18 +329,12 @@ const (
 	nearestTime = 0.25 // is added to the nearest line that begins with the time
 )
 
-// bestNames returns the index of the row that names the columns best, or −1 if there are none. If the first cell of a
-// row is empty, and the row above names the time there, it becomes the cell of that row: Time,Balance is above ,Fx.
+// bestNames returns the index of the row that names the columns best, or −1 if there are none.
 func (h *header) bestNames(rows []headerRow) int {
 	best := -1
 	highest := 0.0
 	foundTime := false
 	for i, row := range rows {
-		isWithoutFirst := len(row.cells[0]) == 0 && !areUnits(row.cells) && !areSerialNumbers(row.cells)
-		if i+1 < len(rows) && isWithoutFirst && rows[i+1].namesTime() {
-			row.cells[0] = rows[i+1].cells[0]
-		}
-
 		score := h.nameScore(row.cells) - row.penalty
 		isNameRow := func(other headerRow) bool { return !h.areHardlyNames(other.cells) }
 		if h.areHardlyNames(row.cells) && slices.ContainsFunc(rows[i+1:], isNameRow) {
@@ -378,10 +421,11 @@ var otherNames = []struct {
 }{{',', "commas"}, {';', "semicolons"}, {'\t', "tabs"}}
 
 // takeOtherSeparator takes the names from the line right above the data if it is separated in another way than the
-// rows, such as Z[mm],p[Pa] above rows with tabs. Each name must be one word with a unit at most: a title is not names.
-func (h *header) takeOtherSeparator(above []sampleLine) {
+// rows, such as Z[mm],p[Pa] above rows with tabs, and reports whether it is. Each name must be one word with a unit at
+// most: a title is not names.
+func (h *header) takeOtherSeparator(above []sampleLine) bool {
 	if len(above) == 0 || h.cols < 2 {
-		return
+		return false
 	}
 
 	last := &above[len(above)-1]
@@ -397,26 +441,31 @@ func (h *header) takeOtherSeparator(above []sampleLine) {
 		h.nameCells = names
 		last.text = nil
 
-		return
+		return true
 	}
+
+	return false
 }
 
 // takeNamesBesideNumbers takes the names from the line right above the data if it has one name less than there are
-// columns and the first column numbers the rows from 1, as R writes tables: that column has no name.
-func (h *header) takeNamesBesideNumbers(above []sampleLine) {
+// columns and the first column numbers the rows from 1, as R writes tables: that column has no name. It reports whether
+// there are such names.
+func (h *header) takeNamesBesideNumbers(above []sampleLine) bool {
 	if len(above) == 0 || h.cols < 2 {
-		return
+		return false
 	}
 
 	last := &above[len(above)-1]
 	names := h.split(nil, last.text)
 	hasOther := slices.ContainsFunc(names, func(name []byte) bool { return !isOneName(name) })
 	if len(names) != h.cols-1 || hasOther || !h.numbersRows() {
-		return
+		return false
 	}
 
 	h.nameCells = append([][]byte{nil}, names...)
 	last.text = nil
+
+	return true
 }
 
 // numbersRows reports whether the first column counts at least two rows from 1.
@@ -438,6 +487,18 @@ func isOneName(cell []byte) bool {
 	return name != "" && !isAnyNumber(cell) && !strings.ContainsAny(name, " \t:=")
 }
 
+// takeListedNames takes the names from the first line that lists them, and reports whether one does.
+func (h *header) takeListedNames(above []sampleLine) bool {
+	for i := range above {
+		h.nameCells = h.listedNames(above[i:])
+		if h.nameCells != nil {
+			return true
+		}
+	}
+
+	return false
+}
+
 // listedNames returns the names that the first line lists, with the names in quotes on the lines below it, as Tecplot's
 // VARIABLES = "x", "y". It returns nil unless there is one for each column.
 func (h *header) listedNames(lines []sampleLine) [][]byte {
@@ -447,7 +508,7 @@ func (h *header) listedNames(lines []sampleLine) [][]byte {
 	}
 
 	text := slices.Clone(m[1])
-	for i := 1; i < len(lines) && lines[i].text[0] == '"'; i++ {
+	for i := 1; i < len(lines) && bytes.HasPrefix(lines[i].text, []byte{'"'}); i++ {
 		text = append(text, ' ')
 		text = append(text, lines[i].text...)
 	}

@@ -195,6 +195,10 @@ func TestHeaderShapes(t *testing.T) {
 				rows(9, "%g,1#,,\n"), "X, CH1 [V]", 1e6,
 			"text-column text-column",
 		},
+		{"Rigol, below other names", "foo,bar\nX,CH1,,Increment\n" + rows(9, xy), "X, CH1", 0, ""},
+		{"Rigol, without the first name", "time,volt\n,CH1,,Increment\n" + rows(9, xy), "time [s], CH1", 1, ""},
+		{"list without names", "# Channels: 2\n#\n" + rows(9, xy), "1, 2", 0, ""},
+		{"list of names above an empty comment", "# Variables: t, p\n#\n" + rows(9, xy), "t [s], p", 1, ""},
 		{
 			"Rigol, rows of two cells", "X,CH1,Start,Increment,\nSequence,Volt,-6.0e-03,1.0e-05\n" + rows(9, "%g,1#,\n"),
 			"X, CH1 [V]", 1e5, "",
