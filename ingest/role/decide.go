@@ -14,7 +14,7 @@ import (
 //  1. decideAlone looks at one column at a time: its words decide (wordRules), then its values (valueRules).
 //  2. DecideLog makes inputs of the columns of a log or of names whose values repeat; DecideResults tells the settings
 //     of a table of results from its outcomes (resultRules).
-//  3. If no input, or no outcome, is found, retryWithNarrow repeats the steps and accepts values close together.
+//  3. If no input, or no outcome, is found, decideTwice repeats the steps and accepts values close together.
 
 // Both constants are shares of the variance of a column that is within the groups of equal settings (shareWithin). If
 // an outcome has a greater share than idleShare, the settings do not change it. If a column that is called as a setting
@@ -84,7 +84,10 @@ func (s *Sheet) replaceTimesByDays(column *Column) {
 
 // DecideLog gives roles to the columns of a log, of names or of a table of pairs. Inputs are the columns whose words
 // are known or whose values repeat; if there are none, all columns that have no other role are inputs.
-func (s *Sheet) DecideLog() {
+func (s *Sheet) DecideLog() { s.decideTwice(s.decideLog) }
+
+// decideLog gives roles to the columns of a log as DecideLog does, once.
+func (s *Sheet) decideLog() {
 	differing := s.ChooseInputs()
 	if len(s.WithRole(Input)) == 0 {
 		for _, column := range differing {
@@ -92,13 +95,12 @@ func (s *Sheet) DecideLog() {
 		}
 	}
 
+	// A log may state a setting and the values that were measured of it: only the setting is an input.
 	for _, column := range s.WithRole(Input) {
 		if !s.isOfNames() && slices.ContainsFunc(s.WithRole(Input), column.measures) {
 			column.setMeasured(LeftOut, measuredInput)
 		}
 	}
-
-	s.retryWithNarrow(s.DecideLog)
 }
 
 // ChooseInputs decides on every column without a role. It returns the remarks that have another value in each row: they
@@ -122,25 +124,35 @@ func (s *Sheet) ChooseInputs() (differing []*Column) {
 	return differing
 }
 
-// retryWithNarrow decides once more if no column is an input, or no column of a table of results is an outcome. Then
-// columns of values close together may be inputs and outcomes too.
-func (s *Sheet) retryWithNarrow(decide func()) {
-	hasOutcomes := !s.isOfResults() || len(s.WithRole(Outcome)) > 0
-	hasInputs := len(s.WithRole(Input)) > 0
-	if s.allowNarrow || hasOutcomes && hasInputs {
-		return
-	}
+// decideTwice decides on the columns without a role. If no column is an input then, or no column of a table of results
+// is an outcome, it decides on the same columns again. The second time, columns of values close together may be inputs
+// and outcomes too.
+func (s *Sheet) decideTwice(decide func()) {
+	undecided := s.WithRole(Open)
+	for _, allowNarrow := range []bool{false, true} {
+		s.allowNarrow = allowNarrow
+		for _, column := range undecided {
+			isUncertain := column.Role == Input || column.Role == Remark || column.Role == Outcome
+			if isUncertain { // from the first time
+				column.SetRole(Open, "")
+			}
+		}
 
-	s.allowNarrow = true
-	for _, column := range s.WithRole(Input, Remark, Outcome) {
-		column.SetRole(Open, "")
-	}
+		decide()
 
-	decide()
+		hasOutcomes := !s.isOfResults() || len(s.WithRole(Outcome)) > 0
+		hasInputs := len(s.WithRole(Input)) > 0
+		if hasOutcomes && hasInputs {
+			return
+		}
+	}
 }
 
 // DecideResults gives roles to the columns of a table of results, which has one row for each run.
-func (s *Sheet) DecideResults() {
+func (s *Sheet) DecideResults() { s.decideTwice(s.decideResults) }
+
+// decideResults gives roles to the columns of a table of results as DecideResults does, once.
+func (s *Sheet) decideResults() {
 	things, candidates := s.sortResults()
 	slices.SortStableFunc(candidates, func(a, b *Column) int { return a.rank() - b.rank() })
 
@@ -153,8 +165,9 @@ func (s *Sheet) DecideResults() {
 		}
 	}
 
-	s.dropIdle(groups)
-	s.retryWithNarrow(s.DecideResults)
+	if !s.allowNarrow {
+		s.dropIdle(groups)
+	}
 }
 
 // sortResults decides on the columns of a table of results that are neither things nor settings. It returns the columns
@@ -263,8 +276,7 @@ func (s *Sheet) groupsWith(candidate *Column, settings, things, besideSettings [
 }
 
 // dropIdle makes remarks of idle outcomes: their values are close together, and more than idleShare of their variance
-// is within the groups of equal settings. It changes nothing if all outcomes are idle, or if values close together are
-// allowed.
+// is within the groups of equal settings. It changes nothing if all outcomes are idle.
 func (s *Sheet) dropIdle(groups [][]int) {
 	var idle []*Column
 	outcomes := s.WithRole(Outcome)
@@ -275,7 +287,7 @@ func (s *Sheet) dropIdle(groups [][]int) {
 		}
 	}
 
-	if s.allowNarrow || len(idle) == len(outcomes) {
+	if len(idle) == len(outcomes) {
 		return
 	}
 

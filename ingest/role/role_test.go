@@ -53,6 +53,27 @@ func TestReadTablesOfResults(t *testing.T) {
 	assert.Equal(t, want, roles)
 }
 
+// Pairs stay outcomes if the only setting has values close together, which a second decision makes an input. The roles
+// are what an engineer reads in the headers.
+func TestPairsBesideNarrowSetting(t *testing.T) {
+	dir := t.TempDir()
+	text := "rpm,CT_1,CT_2\n"
+	for i := range 5 {
+		text += fmt.Sprintf("%d,0.1%d,0.1%d\n", 1000+10*i, 2*i, 2*i+1)
+	}
+
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "runs.csv"), []byte(text), 0o600))
+
+	sheet := role.ReadTables(dir, []string{"runs.csv"}, "runs.csv")
+	require.NotNil(t, sheet)
+	table := sheet.FindPairs()
+	require.NotNil(t, table)
+	assert.Equal(t, []string{"CT_1"}, table.Y1)
+	assert.Equal(t, []string{"CT_2"}, table.Y2)
+	assert.Equal(t, []string{"rpm"}, role.NamesOf(sheet.WithRole(role.Input)))
+	assert.Equal(t, []string{"CT_1", "CT_2"}, role.NamesOf(sheet.WithRole(role.Outcome)))
+}
+
 // A table with a clock and many rows has samples in time.
 func TestReadTablesOfSamples(t *testing.T) {
 	dir := t.TempDir()
