@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Expected: the rows by hand, and an error for a speed of 0.
+// Expected: the rows written by hand from the definition (speed replaced by its logarithm, then ln(m·n) and m), and an
+// error for a speed of 0.
 func TestOrderFormRows(t *testing.T) {
 	f := OrderForm{Columns: 3, Blades: 1, Speed: 0, Harmonics: 2}
 	x, err := f.X([]float64{5000, 3, -20, 4000, 2, 10})
@@ -28,7 +29,8 @@ func TestOrderFormRows(t *testing.T) {
 	assert.ErrorContains(t, err, "row 1 in order form")
 }
 
-// tones simulates levels that depend on the shaft order m·n and the speed alone.
+// tones simulates pairs of levels of rotors with the given numbers of blades n, at 10 speeds each: the first four
+// harmonics m. The true levels depend on the shaft order m·n and the speed alone.
 func tones(blades ...float64) (d triplets.Set, truth []float64) {
 	rng := rand.New(rand.NewPCG(4, 4))
 
@@ -57,9 +59,9 @@ func TestOrderFormCarriesOver(t *testing.T) {
 	ctx := context.Background()
 	d, _ := tones(2, 3, 6, 8)
 	test, truth := tones(4)
-	o := Options{GroupInputs: []int{0}, Workers: 2}
+	o := Options{GroupInputs: []int{0}, Group: d.Run, Workers: 2} // the groups are the rotors, of both fits
 	f := OrderForm{Columns: 2, Blades: 0, Speed: 1, Harmonics: 4}
-	m, err := FitForm(ctx, d, f, Options{GroupInputs: o.GroupInputs, Workers: 2, Group: d.Run})
+	m, err := FitForm(ctx, d, f, o)
 	require.NoError(t, err)
 
 	rms := func(mu []float64) float64 {
@@ -81,10 +83,10 @@ func TestOrderFormCarriesOver(t *testing.T) {
 	require.Len(t, ordered.Claim, 4*test.N, "claims")
 	require.Len(t, ordered.Noise, 4*test.N, "noise variances")
 	assert.Less(t, rms(ordered.Mu), 1.5, "error in order form, in dB")
-	assert.Less(t, rms(ordered.Mu), rms(plain.Mu)/2, "error in order form, with one outcome per harmonic twice as large")
+	assert.Less(t, rms(ordered.Mu), rms(plain.Mu)/2, "error in order form, and half of the error with one outcome per harmonic")
 
-	// Left-out levels are in the order of the rows, too: a level is nearer to its own prediction than to the prediction of
-	// the next harmonic, which is weaker by several dB.
+	// Left-out levels are in the order of the rows, too: on average over the levels, a level is less than half as far from
+	// its own prediction as from the prediction of the next level in the list.
 	left, err := m.LeaveOut(ctx, nil)
 	require.NoError(t, err)
 	require.Len(t, left.Mu, 4*d.N, "left-out levels")
