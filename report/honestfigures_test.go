@@ -16,12 +16,21 @@ import (
 	"doubletake/train/score"
 )
 
-// calibratedDetail is a rotor with two held-out sets, one of them with a calibration.
+// calibratedDetail returns a rotor with five conditions: two of 2 blades in training, three of 3 blades held out. Split
+// 3-blades has a calibration. Split b has none, for too few groups.
 func calibratedDetail() *Detail {
 	d := &Detail{
 		Inputs:   []Quantity{{Name: "blades"}, {Name: "theta_deg", Unit: "deg"}},
 		Outcomes: []Quantity{{Name: "bpf1_db", Unit: "dB re 20 µPa"}},
-		Runs:     []string{"a"}, X: []float64{2, -30, 2, 0, 3, 0, 3, 30, 3, -30}, Mean: []float64{50, 51, 60, 61, 59},
+		Runs:     []string{"a"},
+		X: []float64{
+			2, -30,
+			2, 0,
+			3, 0,
+			3, 30,
+			3, -30,
+		},
+		Mean: []float64{50, 51, 60, 61, 59},
 		Cond: []int{0, 1, 2, 3, 4}, Run: make([]int, 5), Y1: []float64{50, 51, 60, 61, 59},
 		Y2:      []float64{50.5, 51, 60, 61, 58},
 		AllRows: 5, AllConditions: 5,
@@ -68,15 +77,31 @@ func calibratedDetail() *Detail {
 	return d
 }
 
-// The figures of the calibration hold the numbers they were given, read back from
-// their CSV files: written by hand above.
+// figureRows returns the rows of a series in the CSV file of a figure.
+func figureRows(t *testing.T, file FigureFile, series string) [][]string {
+	t.Helper()
+
+	all, err := csv.NewReader(bytes.NewReader(file.CSV)).ReadAll()
+	require.NoError(t, err)
+
+	var rows [][]string
+	for _, r := range all[1:] {
+		if slices.Contains(r, series) {
+			rows = append(rows, r)
+		}
+	}
+
+	return rows
+}
+
+// The CSV files of the figures of the calibration contain the numbers that calibratedDetail and this test set.
 func TestCalibrationFigures(t *testing.T) {
-	// E|cov| of what is held out is twice that in training, ln(e/v̂) is ln 10. Of the left-out groups one has e < 0.
 	d := calibratedDetail()
-	rise := []float64{0.5, 3, 4}
 	split := &d.Experiment.Splits[0]
 	split.Train.Values = score.Values{{Key: "abs_cov", Value: score.Value{Mean: 0.1, N: 1}}}
 	split.Test.Values = score.Values{{Key: "abs_cov", Value: score.Value{Mean: 0.2, N: 1}}}
+
+	rise := []float64{0.5, 3, 4}
 	for i := range rise {
 		split.Honest.Calibration.Groups[i].Rise = &rise[i]
 	}
@@ -96,23 +121,11 @@ func TestCalibrationFigures(t *testing.T) {
 
 	require.Len(t, files, 5, "figures of the calibration")
 
-	rows := func(file, series string) (out [][]string) {
-		all, err := csv.NewReader(strings.NewReader(string(files[file].CSV))).ReadAll()
-		require.NoError(t, err)
-
-		for _, r := range all[1:] {
-			if slices.Contains(r, series) {
-				out = append(out, r)
-			}
-		}
-
-		return out
-	}
-
+	// holds asserts that a series has n rows, and that each number is in some cell of them.
 	holds := func(file, series string, n int, numbers ...float64) {
 		t.Helper()
 
-		list := rows(file, series)
+		list := figureRows(t, files[file], series)
 		assert.Len(t, list, n, "%s: rows of %q", file, series)
 
 		var found []float64
@@ -130,17 +143,24 @@ func TestCalibrationFigures(t *testing.T) {
 		}
 	}
 
+	// The panels of the calibrated model and of the network each show the three held-out conditions.
 	const levels = "3-blades-honest-levels"
-	holds(levels, "95 % interval", 6, 55, 63, 52, 64, 55-1.96, 55+1.96, 54-1.96*2)
-	holds(levels, "68 % interval", 6, 58, 60, 58, 62, 54, 56)
-	holds(levels, "pairs, held out", 12, 60, 58)
+	holds(levels, "95 % interval", 2*3, 59-4, 59+4, 60-5, 60+5, 58-6, 58+6)     // of the calibrated model: Mu ± Half
+	holds(levels, "95 % interval", 2*3, 55-1.96, 55+1.96, 54-1.96*2, 54+1.96*2) // of the network: Mu ± 1.96 √Var
+	holds(levels, "68 % interval", 2*3, 59-1, 59+1, 60-2, 60+2, 58-3, 58+3)     // of the calibrated model: Mu ± Half68
+	holds(levels, "68 % interval", 2*3, 55-1, 55+1, 54-2, 54+2)                 // of the network: Mu ± √Var
+	holds(levels, "pairs, held out", 2*3*2, 60, 61, 59, 58)                     // Y1 and Y2 of each condition
+
+	// The held-out group has E|cov| of 0.2, and 0.1 in training: ln(0.2/0.1). The ratio of its record is 10. A left-out
+	// group has ln(Rise) and ln(E/Claim): 20 and 10 of the first two groups. The third has E < 0, so it has no point.
 	holds("honest-rises", "held-out groups", 1, math.Log(2), math.Log(10))
 	holds("honest-rises", "left-out groups", 2, math.Log(0.5), math.Log(20), math.Log(3), math.Log(10))
 
-	const parts = "3-blades-honest-variance" // each stands on the one before
+	// The shares of the variance in percent, each bar on top of the one before. A bar has three rows: two edges and a gap.
+	const parts = "3-blades-honest-variance"
 	holds(parts, "between rotor", 3, 0, 30)
-	holds(parts, "from run to run", 3, 30, 80)
-	holds(parts, "noise", 3, 80, 100)
+	holds(parts, "from run to run", 3, 30, 30+50)
+	holds(parts, "noise", 3, 80, 80+20)
 	holds(parts, "95 % of the share between", 1, 30, 10, 75)
 }
 

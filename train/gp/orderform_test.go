@@ -85,8 +85,8 @@ func TestOrderFormCarriesOver(t *testing.T) {
 	assert.Less(t, rms(ordered.Mu), 1.5, "error in order form, in dB")
 	assert.Less(t, rms(ordered.Mu), rms(plain.Mu)/2, "error in order form, and half of the error with one outcome per harmonic")
 
-	// Left-out levels are in the order of the rows, too: on average over the levels, a level is less than half as far from
-	// its own prediction as from the prediction of the next level in the list.
+	// Left-out levels are in the order of the rows, too: on average over the levels, a level is nearer to its own
+	// prediction, by a factor of two, than to the prediction of the next level in the list.
 	left, err := m.LeaveOut(ctx, nil)
 	require.NoError(t, err)
 	require.Len(t, left.Mu, 4*d.N, "left-out levels")
