@@ -54,16 +54,15 @@ const simulatedRigs = `  fan:
       model: {hidden: [4]}, optimizer: {epochs: 1}, seeds: 1}
 `
 
-// A group of the measured examples whose intervals should hold, by the grade before it is measured, does not fail when
-// it is measured, and all such groups but one hold. The grade before comes from the left-out groups alone. The
-// simulated rigs are only logged, for the table in docs/research/intervals.md.
+// The grade before measuring comes from the left-out groups alone. Of the groups of the measured examples that it
+// grades "holds", none fails when it is measured, and all but one hold or are wide. Simulated campaigns are only logged,
+// for the table in docs/research/intervals.md.
 func TestBeforeAgainstAfter(t *testing.T) {
 	skipUnlessStudy(t)
 	dir := t.TempDir()
-
 	yaml := "version: 1\nworkdir: runs\nexperiments:\n" + measuredExperiments + simulatedRigs
 	for _, campaign := range jitteringCampaigns {
-		yaml += campaign.write(t, dir, 0.003)
+		yaml += campaign.write(t, dir, usualJitter)
 	}
 
 	require.NoError(t, os.Symlink(absolute(t, "../examples"), filepath.Join(dir, "examples")))
@@ -89,9 +88,9 @@ func TestBeforeAgainstAfter(t *testing.T) {
 		}
 	}
 
-	t.Logf("simulated rigs: %v", simulated)
+	t.Logf("simulated campaigns: %v", simulated)
 
-	groups := 0
+	groups := 0 // graded "holds" before
 	for g, n := range measured {
 		t.Logf("before %s, after %s: %d", g.before, g.after, n)
 
@@ -100,8 +99,9 @@ func TestBeforeAgainstAfter(t *testing.T) {
 		}
 	}
 
+	// Wide intervals contain enough values too.
 	held := measured[grades{score.Holds, score.Holds}] + measured[grades{score.Holds, score.Wide}]
 	assert.GreaterOrEqual(t, groups, fewestGroups, "groups whose intervals should hold")
 	assert.Zero(t, measured[grades{score.Holds, score.Fails}], "groups that fail although they should hold")
-	assert.GreaterOrEqual(t, held, groups-1, "groups that hold")
+	assert.GreaterOrEqual(t, held, groups-1, "groups that hold or are wide")
 }

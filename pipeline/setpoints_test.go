@@ -63,6 +63,9 @@ const (
 	jitteringRepeats = 3
 	jitteringSeed    = 34
 
+	// usualJitter is the share of a set point by which speeds scatter about it at most.
+	usualJitter = 0.003
+
 	// lawDB is how far a level may lie from the law: four standard deviations of the mean of three runs of 2 s
 	// whose tones fluctuate by 8 % with a correlation time of 0.5 s, 0.25 dB.
 	lawDB = 1.0
@@ -189,7 +192,7 @@ func TestJitteringCampaigns(t *testing.T) {
 			}
 
 			exact := c.halfWidths(t, 0)
-			scattered := c.halfWidths(t, 0.003)
+			scattered := c.halfWidths(t, usualJitter)
 			require.Len(t, exact, 3*len(c.speeds)-1, "half-widths at exact speeds")
 			require.Len(t, scattered, 3*len(c.speeds)-1, "half-widths at scattered speeds")
 
@@ -419,11 +422,11 @@ func TestBlocksOfSetPoints(t *testing.T) {
 
 	c := jitteringCampaigns[0]
 	c.stray = 2408.4
-	_, single := c.run(t, 0.003)
+	_, single := c.run(t, usualJitter)
 	require.Len(t, single.Splits, 5, "splits of single set points")
 
 	c.splits = "blocks: {each: rpm, blocks: 4}"
-	_, blocks := c.run(t, 0.003)
+	_, blocks := c.run(t, usualJitter)
 	var heldOut []string
 	for _, split := range blocks.Splits {
 		heldOut = append(heldOut, split.HeldOut)

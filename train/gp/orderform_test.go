@@ -83,7 +83,7 @@ func TestOrderFormCarriesOver(t *testing.T) {
 	require.Len(t, ordered.Claim, 4*test.N, "claims")
 	require.Len(t, ordered.Noise, 4*test.N, "noise variances")
 	assert.Less(t, rms(ordered.Mu), 1.5, "error in order form, in dB")
-	assert.Less(t, rms(ordered.Mu), rms(plain.Mu)/2, "error in order form, and half of the error with one outcome per harmonic")
+	assert.Less(t, rms(ordered.Mu), rms(plain.Mu)/2, "error in order form, and half of the other error")
 
 	// Left-out levels are in the order of the rows, too: on average over the levels, a level is nearer to its own
 	// prediction, by a factor of two, than to the prediction of the next level in the list.
