@@ -55,8 +55,8 @@ const simulatedRigs = `  fan:
 `
 
 // The grade before measuring comes from the left-out groups alone. Of the groups of the measured examples that it
-// grades "holds", none fails when it is measured, and all but one hold or are wide. Simulated campaigns are only logged,
-// for the table in docs/research/intervals.md.
+// grades "holds", none fails when it is measured, and all but one hold or are wide. Simulated campaigns are only
+// logged, for the table in docs/research/intervals.md.
 func TestBeforeAgainstAfter(t *testing.T) {
 	skipUnlessStudy(t)
 	dir := t.TempDir()
