@@ -1,18 +1,20 @@
-// Package condition decides what the conditions of a campaign are. It reads numbers as people
-// write them, in cells of tables and in names of files, and finds the set points of a condition.
+// Package condition decides what the conditions of a campaign are. A condition is what people set before they measured:
+// a number, such as a speed, or a name, such as the name of a propeller. The package reads conditions as people write
+// them, in cells of tables and in names of files, combines what several sources state (Merge), and groups rows of equal
+// conditions (Groups).
 //
-// Read reads a cell: a number with a unit, a name, a date, or no value. ReadColumn reads a column
-// of cells, which contains either numbers or names. Whether 1,234 is a thousand or one and a bit is
-// decided by the other cells; if none of them shows it, the column is an error with both
-// readings. Numbers are converted to the unit of the header, or to the first one behind a number.
+// Read reads a cell: a number with a unit, a name, a date, or no value. ReadColumn reads a column of cells, which
+// contains either numbers or names. The other cells decide whether 1,234 is a thousand or one and a bit; if none of
+// them shows it, ReadColumn returns an error with both readings. Numbers are converted to the unit of the header, or to
+// the first unit behind a number.
 //
-// CutNames cuts the names of files that are of one kind into numbers and the texts between them;
-// it needs them all to tell a minus from a hyphen. ParseName reads one number, NameNumber is the
-// expression that finds it.
+// CutNames cuts the names of files that are of one kind into numbers and the texts between them; it needs all names to
+// tell a minus from a hyphen. ParseName reads one number, which the expression NameNumber finds.
 //
-// A set point is named by the roundest number near the middle of its values: speeds of 2994 … 3008
-// 1/min are one set point, 3000 ± 8. SetPointsOf takes a tolerance; Discover finds one where the gaps
-// between clusters of values are several times the scatter within them.
+// A set point is a value that people set, about which the measured values scatter. Its name is the roundest number near
+// the middle of its values: speeds of 2994 … 3008 1/min are one set point, 3000 ± 8. SetPointsOf finds the set points
+// with a tolerance. Discover finds the tolerance too, if the gaps between clusters of values are several times the
+// scatter within them.
 package condition
 
 import (

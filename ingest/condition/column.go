@@ -31,6 +31,7 @@ type Doubt struct {
 	Text string // how the cell is read, and why
 }
 
+// doubt adds a doubt about the cell in a row.
 func (col *Column) doubt(row int, code, format string, args ...any) {
 	col.Doubts = append(col.Doubts, Doubt{row, code, fmt.Sprintf(format, args...)})
 }
@@ -65,7 +66,8 @@ func ReadColumn(texts []string, o ColumnOptions) (Column, error) {
 }
 
 // ReadColumns reads the columns of a table, each as ReadColumn does. texts returns the cells of column k. A column
-// whose numbers do not show the decimal sign takes it from a column that does.
+// whose numbers do not show the decimal sign takes it from a column that does. errs has the error of each column, nil if
+// it was read.
 func ReadColumns(texts func(k int) []string, options []ColumnOptions) (cols []Column, errs []error) {
 	someShowPoint := false
 	someShowComma := false
@@ -115,14 +117,16 @@ func onlySign(showsPoint, showsComma bool) byte {
 	return 0
 }
 
-// firsts holds the rows of the first cells of several kinds, or −1.
+// firsts holds the rows of the first cells of several kinds; −1: the column has no cell of the kind. They are the rows
+// that errors and doubts name.
 type firsts struct {
-	number, date, name int
+	number, date, name int // of these forms
 	numbered           int // a number, or a name that begins with a number
 	plain              int // a name that does not begin with a number
 	begins             int // a name that begins with a number
 }
 
+// firstsOf returns the first cells of a column by kind.
 func firstsOf(cells []shape) firsts {
 	first := func(ok func(c shape) bool) int { return slices.IndexFunc(cells, ok) }
 
@@ -250,6 +254,7 @@ func (o ColumnOptions) isMeasured() bool {
 	return unit != "" && err == nil && u.Dimension != time.Dimension
 }
 
+// counterForm matches a number with a letter behind it: 1A.
 var counterForm = regexp.MustCompile(`^.{0,6}[0-9][A-Za-z]$`)
 
 // areCounters reports whether all cells are numbers with a letter, such as 1A, 1B, 2A, which are names.
@@ -302,6 +307,7 @@ func (col *Column) findDecimal(texts []string, cells []shape, o ColumnOptions) e
 // A program writes numbers such as 1.200 with three decimals, and also 900.000. Beside the number 900, 1.200 is 1200.
 const (
 	threeDigits     = 3
+	leastHundreds   = 100 // 099 and 1.5 are not hundreds
 	leastShaftSpeed = 100 // 1/min: slower shafts are rare
 )
 
@@ -318,7 +324,7 @@ func ambiguous(texts []string, cells []shape, unit string) int {
 			return i
 		case round < 0 && c.doubtful.comma && strings.HasSuffix(s, "0"):
 			round = i
-		case len(s) == threeDigits && c.Form == Number && Read(s).value.point >= 100:
+		case len(s) == threeDigits && c.Form == Number && Read(s).value.point >= leastHundreds:
 			hasHundreds = true
 		}
 	}

@@ -57,6 +57,8 @@ type Cut struct {
 }
 
 var (
+	// numberInName matches the digits of a number with a sign and a point. Further parts are added behind it: a fraction
+	// behind a comma or a letter (1,5 and 1p5), an exponent (2e5), and a power of ten (2·10⁵).
 	numberInName = regexp.MustCompile(`[+−–-]?[0-9]+(?:\.[0-9]+)?`)
 	fraction     = regexp.MustCompile(`^(?:(,[0-9]{1,3})(?:[^0-9,]|$)|((?:[pd]|pt|point)[0-9]{1,3})(?:[^0-9]|$))`)
 	exponent     = regexp.MustCompile(`^([eE][+-]?[0-9]{1,2})(?:[^0-9A-Za-z]|Re|$)`)
@@ -65,23 +67,34 @@ var (
 	Angle = regexp.MustCompile(`(?i)(?:^|[^a-z])(a|aoa|alpha|alfa|angle|theta|phi|beta|yaw|pitch|roll|psi|winkel|el|` +
 		`elev|elevation|az|azimuth|tilt|incidence|delta|gamma|sweep|flap|elevator|rudder|aileron)` +
 		`([-_ =]?(?:[mpn]|(?:neg|minus|plus|pos)[ _]?))?$`)
-	axis       = regexp.MustCompile(`(?i)(?:^|[^a-z])[xyz]$`)
+	// axis matches the letter of an axis at the end of a text.
+	axis = regexp.MustCompile(`(?i)(?:^|[^a-z])[xyz]$`)
+	// signBehind matches a sign behind the number of an angle: aoa5m.
 	signBehind = regexp.MustCompile(`(?i)^(m|n|neg|minus|p|pos|plus)(?:[^0-9a-z]|$)`)
 	// Series matches the words of things that have numbers: NACA 0012, HQ5040.
 	Series = regexp.MustCompile(`(?i)(?:^|[^\pL])(?:naca|apc|hq|hqprop|gemfan|dji|sd|mh|clark|eppler|nasa|gws|master|` +
 		`graupner|aeronaut)$`)
+	// signWords matches a word for a minus at the end of a text: alpha_neg5.
 	signWords = regexp.MustCompile(`(?i)(?:^|[^a-z])((?:neg|minus)[ _]?)$`)
-	degrees   = regexp.MustCompile(`^(?i)(deg|grad|°)`)
-	loneSign  = regexp.MustCompile(`(?:^|[^A-Za-z])([mpn])$`)
-	// a sign that no separator parts from its word: xm20, dEneg10, a.5
+	// degrees matches the unit of an angle behind a number.
+	degrees = regexp.MustCompile(`^(?i)(deg|grad|°)`)
+	// loneSign matches a letter that may be the sign of the number behind it: m5deg.
+	loneSign = regexp.MustCompile(`(?:^|[^A-Za-z])([mpn])$`)
+	// signAtEnd matches a sign that no separator parts from its word: xm20, dEneg10, a.5.
 	signAtEnd = regexp.MustCompile(`(?i)^(|.*?(?:\pL[-_ =]??|[-_ ,]))(m|n|neg|minus|p|pos|plus|-?\.)$`)
+	// thousands matches further groups of three digits behind a number: 5'500, 5 500 rpm. Its groups are the digits
+	// behind apostrophes and narrow blanks, the digits behind blanks and underlines, and the unit behind the latter.
 	thousands = regexp.MustCompile(`^(?i)(?:((?:['’\x{a0}\x{2007}\x{2009}\x{202f}]\d{3})+)(?:\D|$)|` +
 		`([ _]\d{3}(?:[ _]000)*)(?:([ _]?(?:rpm|upm|u.?min))|[^\d\pL°%]|$))`)
+	// ungrouped matches numbers behind a blank or an underline that are not groups of three digits, such as 5 5000 rpm. If
+	// one name has such numbers, blanks separate numbers in all names.
 	ungrouped = regexp.MustCompile(`(?i)(?:\d[ _]\d{4,}|(?:^|\D)0\d?[ _]\d{3})[ _]?(?:rpm|upm|u.?min)|` +
 		`(?:^|[^\pL])re[ _=]?\d{1,3}[ _]\d(?:\d[1-9]|[1-9]0)(?:\D|$)`)
+	// letterLast matches a text that ends with a letter; wordLast also one with separators behind the letter.
 	letterLast = regexp.MustCompile(`[A-Za-z]$`)
 	wordLast   = regexp.MustCompile(`\pL[ _]*$`)
-	// rpm 5 500, Re 150_000; Re200_120 and Re200_120deg are two numbers
+	// inThousands matches a word with a number in groups of three digits: rpm 5 500, Re 150_000. Re200_120 and
+	// Re200_120deg are two numbers.
 	inThousands = regexp.MustCompile(`(?i)(?:rpm[ _=]*[ _]\d{3}|(?:^|[^\pL])re[ _=]*(?:[ _]\d{3})*[ _]\d00)$`)
 )
 
@@ -89,16 +102,19 @@ var (
 var withoutGrouping = strings.NewReplacer(" ", "", "_", "", "'", "", "’", "", "\u00a0", "", "\u2007", "", "\u2009", "",
 	"\u202f", "")
 
-// CutNames cuts names that are of one kind. A hyphen directly before a digit is a sign, unless every
-// name of the same words has a hyphen there after a word, where it separates as in run-5, or the word is
-// the word of a thing, as in NACA-0012. After the word of an angle, or an axis, that is never zero it is a sign even
-// then, if the names separate no other number so; the number is Doubtful then. A letter or a word is a
-// sign if other names have the same words without it: xm20, x20.
+// CutNames cuts names that are of one kind. It returns nil if there are no names. These rules find the signs:
+//
+//   - A hyphen directly before a digit is a sign, except for the next two cases.
+//   - It separates if the word before it is the word of a thing, as in NACA-0012.
+//   - It separates if every name of the same words has a hyphen there after a word, as in run-5. After the word of an
+//     angle, or an axis, that is zero in no name it may be a sign even then: the number is Doubtful. It is read as a
+//     sign if the names separate no other number so.
+//   - A letter or a word is a sign if other names have a zero after the same words without it: xm20, x0.
 func CutNames(names []string) []Cut {
-	spaced := !slices.ContainsFunc(names, ungrouped.MatchString)
+	mayBeGrouped := !slices.ContainsFunc(names, ungrouped.MatchString)
 	cuts := make([]Cut, len(names))
 	for i, name := range names {
-		cuts[i] = cutOneName(name, spaced)
+		cuts[i] = cutOneName(name, mayBeGrouped)
 	}
 
 	takeSignsOfOthers(cuts)
@@ -213,16 +229,16 @@ func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
 const signsInNames = "+-−–"
 
-// cutOneName cuts a name and takes every hyphen after a letter for a sign. If spaced is true, blanks may separate
-// thousands.
-func cutOneName(s string, spaced bool) Cut {
+// cutOneName cuts a name and takes every hyphen after a letter for a sign. mayBeGrouped tells whether blanks and
+// underlines may separate groups of three digits.
+func cutOneName(s string, mayBeGrouped bool) Cut {
 	var c Cut
 	begin := 0 // of the text before the next number
 	for m := numberInName.FindStringIndex(s); m != nil; m = numberInName.FindStringIndex(s[begin:]) {
 		n := nameSpan{textBegin: begin, begin: begin + m[0], end: begin + m[1]}
 		n.takeFraction(s)
 		n.leaveSign(s)
-		n.takeThousands(s, spaced)
+		n.takeThousands(s, mayBeGrouped)
 		n.takePower(s)
 		n.begin -= len(signBefore(s[n.textBegin:n.begin], s[n.begin:n.end], s[n.end:]))
 
@@ -263,8 +279,8 @@ func (n *nameSpan) leaveSign(s string) {
 	}
 }
 
-// takeThousands adds further groups of three digits: 5'500, 5 500 rpm.
-func (n *nameSpan) takeThousands(s string, spaced bool) {
+// takeThousands adds further groups of three digits: 5'500, and, if mayBeGrouped is true, 5 500 rpm.
+func (n *nameSpan) takeThousands(s string, mayBeGrouped bool) {
 	t := thousands.FindStringSubmatch(s[n.end:])
 	if t == nil || n.end-n.begin > 3 {
 		return
@@ -274,7 +290,7 @@ func (n *nameSpan) takeThousands(s string, spaced bool) {
 	spacedGroups := t[2]
 	unit := t[3]
 	isGrouped := marked != ""
-	if !isGrouped && spaced && isDigit(s[n.begin]) {
+	if !isGrouped && mayBeGrouped && isDigit(s[n.begin]) {
 		isSpeedAlone := unit != "" && !wordLast.MatchString(s[:n.begin])
 		isGrouped = inThousands.MatchString(s[:n.begin]+spacedGroups) || isSpeedAlone
 	}

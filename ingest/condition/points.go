@@ -1,6 +1,7 @@
 package condition
 
-// Points contains the set points of conditions, by the conditions' names.
+// Points contains the set points of conditions, by the conditions' names. A condition that does not scatter about set
+// points is not in it.
 type Points map[string]SetPoints
 
 // Find returns the set point of a condition's value and its text. ok is false if the value has no set point.

@@ -18,10 +18,11 @@ import (
 
 // Roles are the columns that the configuration names: runs, things, occasions.
 type Roles struct {
-	Run               string // "": the one called run
-	Things, Occasions []string
-	Groups            []string // that splits and groups name
-	Spellings         Spellings
+	Run       string   // the column that names the run; "": the one called run
+	Things    []string // columns that name what was measured, such as a propeller
+	Occasions []string // columns that name what was measured together, such as a day
+	Groups    []string // columns that the settings splits and groups name
+	Spellings Spellings
 }
 
 // Spellings are writings of names, with the name that each means.
@@ -175,7 +176,8 @@ func (c Condition) text() string {
 	return fmt.Sprint(c.Value)
 }
 
-// Values are the conditions of a recording or of a row, by their columns.
+// Values are the conditions of a recording or of a row, by their columns. A column that no source states is in neither
+// map.
 type Values struct {
 	Numbers map[string]float64
 	Names   map[string]string

@@ -51,10 +51,10 @@ func (t Tolerance) String() string {
 // At returns the tolerance of a set point with its middle at v.
 func (t Tolerance) At(v float64) float64 { return t.Absolute + t.Relative*math.Abs(v) }
 
-// SetPoint is a set point.
+// SetPoint is a value that was set, and the range of the values that were measured about it.
 type SetPoint struct {
 	Nominal float64 // the number that names it
-	Lo, Hi  float64 // range of its values
+	Lo, Hi  float64 // least and greatest of its values
 }
 
 // String returns "3000 ± 8", or "3000" if all values are 3000.
@@ -73,6 +73,10 @@ type SetPoints struct {
 	Tolerance Tolerance
 	List      []SetPoint
 }
+
+// nominalShare is the part of the tolerance by which the name of a set point may at least lie outside the range of its
+// values: values of 2999 and 2999.5 are named 3000 if the tolerance is 50.
+const nominalShare = 50
 
 // SetPointsOf returns the set points of values in any order: they are cut at their widest gaps until
 // the values of each set point lie within the tolerance of their middle.
@@ -96,7 +100,7 @@ func SetPointsOf(values []float64, t Tolerance) SetPoints {
 			hi = (p.Hi + parts[i+1][0]) / 2
 		}
 
-		p.Nominal = roundestNear(p, t.At(middle)/50, lo, hi)
+		p.Nominal = roundestNear(p, t.At(middle)/nominalShare, lo, hi)
 		points.List = append(points.List, p)
 	}
 
@@ -123,6 +127,9 @@ func (p SetPoints) String() string {
 	return fmt.Sprintf("%d set points, ± %s%s", len(p.List), strconv.FormatFloat(most, 'g', 1, 64), unit)
 }
 
+// roundingMargin keeps values that lie exactly at the tolerance together, although their difference is rounded.
+const roundingMargin = 1 + 1e-9
+
 // cutAtGaps splits ascending values at their widest gap, of equal ones the first, until each part lies
 // within the tolerance of its middle.
 func cutAtGaps(v []float64, t Tolerance) [][]float64 {
@@ -143,7 +150,7 @@ func cutAtGaps(v []float64, t Tolerance) [][]float64 {
 		k, _ := slices.BinarySearch(cuts, i)
 		lo := v[cuts[k-1]]
 		hi := v[cuts[k]-1]
-		if !((hi-lo)/2 <= t.At((lo+hi)/2)*(1+1e-9)) {
+		if !((hi-lo)/2 <= t.At((lo+hi)/2)*roundingMargin) {
 			cuts = slices.Insert(cuts, k, i)
 		}
 	}
@@ -155,6 +162,9 @@ func cutAtGaps(v []float64, t Tolerance) [][]float64 {
 
 	return parts
 }
+
+// floatDigits is the number of decimal digits that identify a float64.
+const floatDigits = 17
 
 // roundestNear returns the roundest number near the values of a set point p, whose Nominal is their median. It looks in
 // the range of the values, extended at both ends by half its width, but at least by least, and cut to lo … hi. If
@@ -172,7 +182,7 @@ func roundestNear(p SetPoint, least, lo, hi float64) float64 {
 	lo = max(p.Lo-r, lo)
 	hi = min(p.Hi+r, hi)
 	top := int(math.Ceil(math.Log10(max(math.Abs(p.Lo), math.Abs(p.Hi)))))
-	for k := top; k > top-17; k-- {
+	for k := top; k > top-floatDigits; k-- {
 		for _, share := range []float64{1, 2} { // steps of 10, 5, 1, 0.5 …
 			// Products and quotients of exact powers are the numbers that texts have.
 			factor := share * math.Pow10(max(-k, 0))
@@ -290,50 +300,62 @@ func discoverAt(v, places []float64) (p SetPoints, ok bool) {
 	return p, ok
 }
 
-// proposeClusters proposes the clusters of v between gaps of places of at least the given size. ok is false if fewer
-// than half of the clusters have several values, or the gaps are not much wider than the clusters.
-func proposeClusters(v, places []float64, gap float64) (p SetPoints, ok bool) {
-	relative := 0.0 // greatest scatter of a cluster relative to its middle
-	scatter := 0.0  // greatest range of the values of a cluster
-	width := 0.0    // greatest range of the places of a cluster
-	clusters := 0
-	several := 0 // clusters of several values
-	begin := 0
+// clusters describes values that are cut into clusters at wide gaps.
+type clusters struct {
+	count    int
+	several  int     // clusters of several values
+	relative float64 // greatest scatter of a cluster relative to its middle
+	scatter  float64 // greatest range of the values of a cluster
+	width    float64 // greatest range of the places of a cluster
+}
+
+// measureClusters describes the clusters of v between gaps of places of at least the given size.
+func measureClusters(v, places []float64, gap float64) clusters {
+	var found clusters
+	begin := 0 // of the cluster
 	for i := 1; i <= len(v); i++ {
 		if i < len(v) && places[i]-places[i-1] < gap {
 			continue
 		}
 
-		clusters++
+		found.count++
 		if i-begin > 1 {
-			several++
+			found.several++
 		}
 
 		lo := v[begin]
 		hi := v[i-1]
-		scatter = max(scatter, hi-lo)
-		width = max(width, places[i-1]-places[begin])
-		relative = max(relative, (hi-lo)/math.Abs(hi+lo))
+		found.scatter = max(found.scatter, hi-lo)
+		found.width = max(found.width, places[i-1]-places[begin])
+		found.relative = max(found.relative, (hi-lo)/math.Abs(hi+lo))
 		begin = i
 	}
 
-	if 2*several < clusters || gap < separation*width {
+	return found
+}
+
+// proposeClusters proposes the clusters of v between gaps of places of at least the given size. ok is false if fewer
+// than half of the clusters have several values, if the gaps are not much wider than the clusters, if the values
+// scatter too much, or if the tolerance gives other set points than the clusters.
+func proposeClusters(v, places []float64, gap float64) (p SetPoints, ok bool) {
+	found := measureClusters(v, places, gap)
+	if 2*found.several < found.count || gap < separation*found.width {
 		return p, false
 	}
 
-	t := Tolerance{Relative: roundUp(relative)}
-	if !(relative <= mostRelative) || v[0] <= 0 {
-		t = Tolerance{Absolute: roundUp(scatter / 2)}
+	t := Tolerance{Relative: roundUp(found.relative)}
+	if !(found.relative <= mostRelative) || v[0] <= 0 { // NaN if a cluster has its middle at 0
+		t = Tolerance{Absolute: roundUp(found.scatter / 2)}
 
-		most := mostAbsolute * min(float64(len(v))/float64(clusters), mostValues)
-		if scatter/2 > most*(v[len(v)-1]-v[0]) {
+		most := mostAbsolute * min(float64(len(v))/float64(found.count), mostValues)
+		if found.scatter/2 > most*(v[len(v)-1]-v[0]) {
 			return p, false
 		}
 	}
 
 	p = SetPointsOf(v, t)
 
-	return p, len(p.List) == clusters
+	return p, len(p.List) == found.count
 }
 
 // roundUp returns 1, 2 or 5 times a power of ten, at least 1.2 times v: later values may scatter
@@ -350,4 +372,5 @@ func roundUp(v float64) float64 {
 	return 1.2 * v
 }
 
+// shortest writes a number with at most 12 digits, and without zeros at the end.
 func shortest(v float64) string { return strconv.FormatFloat(v, 'g', 12, 64) }

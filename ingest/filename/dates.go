@@ -126,7 +126,7 @@ func (t *tokenizer) stamp(first int) (stamp Kind, length int) {
 	}
 
 	if n := len(dateForm.FindString(rest)); t.endsNumber(first, n) {
-		hasMonthName := t.name[first+n-3] > '9' // 3May24
+		hasMonthName := t.name[first+n-3] > '9' // 3May24: a letter is before the two digits of the year
 		isUnambiguous := n > mostAmbiguous || hasMonthName
 		if isUnambiguous || len(t.tokens) == 0 {
 			return Date, n

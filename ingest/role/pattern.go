@@ -78,7 +78,7 @@ func (s *Sheet) isReadBy(pattern *campaign.Pattern) bool {
 	return true
 }
 
-// states reports whether a row of the column is a condition.
+// states reports whether the column has the stated name or number in a row.
 func (c *Column) states(row int, stated condition.Condition) bool {
 	if stated.IsName {
 		return c.Texts[row] == stated.Name

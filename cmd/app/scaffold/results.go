@@ -78,33 +78,37 @@ func (p *plan) findRepeats(s *role.Sheet, files int) *config.Table {
 		}
 
 		p.note("%s: the rows are %s: no mean over them is taken", s.Source, what)
-		p.noteRepeats(s, true, append(settings, hiding...))
+		p.noteRepeats(s, readAsResults, append(settings, hiding...))
 
 		return s.ResultsTable("")
 	}
 
 	couldRepeat := s.Clock == "" && (files == 1 || len(hiding) > 0) && len(settings)+len(hiding) > 0
 	if couldRepeat && (isTable || s.HasMeasured()) {
-		p.noteRepeats(s, isTable, append(settings, hiding...))
 		if isTable {
+			p.noteRepeats(s, readAsResults, append(settings, hiding...))
 			return s.ResultsTable("")
 		}
+
+		p.noteRepeats(s, readAsSamples, append(settings, hiding...))
 	}
 
 	return nil
 }
 
-// noteRepeats notes that too few rows repeat the columns, and why.
-func (p *plan) noteRepeats(s *role.Sheet, isTable bool, columns []*role.Column) {
-	meanwhile := "until then its rows are read as samples in time"
-	if isTable {
-		meanwhile = "a row without a second one is not used"
-	}
+// What happens to the rows of a table with too few repeats until people correct it.
+const (
+	readAsResults = "a row without a second one is not used"
+	readAsSamples = "until then its rows are read as samples in time"
+)
 
+// noteRepeats notes that too few rows repeat the columns, and why. meanwhile is readAsResults or readAsSamples.
+func (p *plan) noteRepeats(s *role.Sheet, meanwhile string, columns []*role.Column) {
 	p.note("%s: as a table of results it has too few rows that repeat %s: add rows of a second run or day, or take "+
 		"out what repeats may differ in; %s", s.Source, strings.Join(role.NamesOf(columns), ", "), meanwhile)
 	for _, column := range s.Columns {
-		if column.MayHideDifferences() || !isTable && column.Role == role.LeftOut {
+		isUnusable := meanwhile == readAsSamples && column.Role == role.LeftOut
+		if column.MayHideDifferences() || isUnusable {
 			p.note("%s: %s: %s", s.Source, column.Head, cmp.Or(column.Why, "some rows state none"+role.OfMerged))
 		}
 	}
