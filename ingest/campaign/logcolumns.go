@@ -99,7 +99,8 @@ func (t *conditionsTable) findColumns() error {
 	return nil
 }
 
-// nameColumns sets the names of the columns and the special columns. It returns the indices of the columns by name.
+// nameColumns sets the names of the columns and the special columns. It returns the indices of the columns by name. It
+// returns an error if two columns have one name, or if a column of values has none.
 func (t *conditionsTable) nameColumns() (map[string]int, error) {
 	t.special = map[string]*typedColumn{}
 	indices := map[string]int{}
@@ -107,7 +108,7 @@ func (t *conditionsTable) nameColumns() (map[string]int, error) {
 		if head == "" {
 			cells := t.Column(nil, i)
 			switch {
-			case !slices.ContainsFunc(cells, func(cell string) bool { return cell != "" }):
+			case !slices.ContainsFunc(cells, func(cell string) bool { return cell != "" }): // nothing to name
 			case areRemarks(cells):
 				t.remarks = append(t.remarks, i)
 			default:

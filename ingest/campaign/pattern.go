@@ -134,16 +134,20 @@ func (p *Pattern) checkField(field, name string, isClosed bool, character int) e
 func (p *Pattern) String() string { return p.text }
 
 // Names returns the conditions that a match gives, in the pattern's order.
-func (p *Pattern) Names() []string { return p.columns(false) }
+func (p *Pattern) Names() []string {
+	return p.columnsOf(func(field condition.Condition) bool { return !field.IsName })
+}
 
 // LabelNames returns the labels that a match gives, in the pattern's order.
-func (p *Pattern) LabelNames() []string { return p.columns(true) }
+func (p *Pattern) LabelNames() []string {
+	return p.columnsOf(func(field condition.Condition) bool { return field.IsName })
+}
 
-// columns returns the columns of the fields that are names, or of the fields that are numbers.
-func (p *Pattern) columns(areNames bool) []string {
+// columnsOf returns the columns of the fields that are meant.
+func (p *Pattern) columnsOf(isMeant func(field condition.Condition) bool) []string {
 	var columns []string
 	for _, field := range p.fields {
-		if field.IsName == areNames {
+		if isMeant(field) {
 			columns = append(columns, field.Column)
 		}
 	}

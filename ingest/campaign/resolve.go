@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -44,19 +45,9 @@ func ResolveTable(file TableFile, options TableOptions) (_ TableOptions, texts [
 		}
 	}
 
-	if options.Run == "" {
-		taken := slices.Concat(options.Inputs, options.Y1, options.Y2, options.Repeats, options.Labels)
-		if i := slices.IndexFunc(all, isRun); i >= 0 && !slices.Contains(taken, all[i]) {
-			options.Run = all[i]
-		}
-	}
-
-	for _, name := range slices.Concat(options.Given, options.Labels) {
-		isTextLabel := slices.Contains(options.Labels, name) && slices.Contains(texts, name)
-		if isTextLabel || slices.Contains(numbers, name) {
-			return TableOptions{}, nil, fault.At(path, "column "+name, "a condition that is given once",
-				"it in the name of the file or the table of conditions too", "")
-		}
+	options.Run = cmp.Or(options.Run, freeRunColumn(all, options))
+	if err := checkGivenOnce(path, numbers, texts, options); err != nil {
+		return TableOptions{}, nil, err
 	}
 
 	if len(options.Inputs) == 0 {
@@ -71,6 +62,31 @@ func ResolveTable(file TableFile, options TableOptions) (_ TableOptions, texts [
 	}
 
 	return options, texts, nil
+}
+
+// freeRunColumn returns the column called run, or "" if there is none or it has another role.
+func freeRunColumn(columns []string, options TableOptions) string {
+	taken := slices.Concat(options.Inputs, options.Y1, options.Y2, options.Repeats, options.Labels)
+	i := slices.IndexFunc(columns, isRun)
+	if i < 0 || slices.Contains(taken, columns[i]) {
+		return ""
+	}
+
+	return columns[i]
+}
+
+// checkGivenOnce returns an error if a condition or a label that the files give as a whole is a column too. numbers and
+// texts are the columns of the table.
+func checkGivenOnce(path string, numbers, texts []string, options TableOptions) error {
+	for _, name := range slices.Concat(options.Given, options.Labels) {
+		isTextLabel := slices.Contains(options.Labels, name) && slices.Contains(texts, name)
+		if isTextLabel || slices.Contains(numbers, name) {
+			return fault.At(path, "column "+name, "a condition that is given once",
+				"it in the name of the file or the table of conditions too", "")
+		}
+	}
+
+	return nil
 }
 
 // mostLooked is the number of rows up to which the cells of inputs are looked at.

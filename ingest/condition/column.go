@@ -66,8 +66,8 @@ func ReadColumn(texts []string, o ColumnOptions) (Column, error) {
 }
 
 // ReadColumns reads the columns of a table, each as ReadColumn does. texts returns the cells of column k. A column
-// whose numbers do not show the decimal sign takes it from a column that does. errs has the error of each column, nil if
-// it was read.
+// whose numbers do not show the decimal sign takes it from a column that does. errs has the error of each column, nil
+// if it was read.
 func ReadColumns(texts func(k int) []string, options []ColumnOptions) (cols []Column, errs []error) {
 	someShowPoint := false
 	someShowComma := false

@@ -26,10 +26,10 @@ func (s *Sheet) AddNames(names *Sheet, fileOf []int) {
 		switch {
 		case s.HasName(column.Name):
 			s.LeaveOutIfDifferent(column, func(row int) string { return names.Files[fileOf[row]] })
-		case part.Values == nil:
+		case part.Values == nil: // the sheet decides on texts
 		case isOfLog && column.hasNoWord():
 			column.SetRole(Run, "a number without a word, besides a log")
-		case part.Role != Input && !part.HasWord(vocabulary.Days): // on texts and days the sheet decides
+		case part.Role != Input && !part.HasWord(vocabulary.Days): // and on inputs and days
 			column.SetRole(part.Role, part.Why)
 		}
 
@@ -50,14 +50,14 @@ func (c *Column) isSame(other *Column) bool {
 // isAlike reports whether texts are equal, or differ only in their writing.
 func isAlike(a, b string) bool { return a == b || len(condition.Alike([]string{a, b})) > 0 }
 
-// LeaveOutIfDifferent leaves out a column if the column of its name states something else in a row, and reports whether
-// it does. source returns what states the given column in a row.
-func (s *Sheet) LeaveOutIfDifferent(f *Column, source func(row int) string) bool {
-	column := s.ByName(f.Name)
+// LeaveOutIfDifferent leaves out a new column if the sheet's column of its name states something else in a row, and
+// reports whether it does. The sheet must have such a column. source returns what states the new column in a row.
+func (s *Sheet) LeaveOutIfDifferent(column *Column, source func(row int) string) bool {
+	known := s.ByName(column.Name)
 	for row := range s.Rows {
-		if column.Cell(row) != f.Cell(row) {
-			f.SetRole(LeftOut, fmt.Sprintf("a column has its name; %s states %s, the column %s",
-				source(row), f.Cell(row), column.Cell(row)))
+		if known.Cell(row) != column.Cell(row) {
+			column.SetRole(LeftOut, fmt.Sprintf("a column has its name; %s states %s, the column %s",
+				source(row), column.Cell(row), known.Cell(row)))
 
 			return true
 		}

@@ -51,7 +51,8 @@ func (s *Sheet) takePairs() *setting.Table {
 		first := columns[pairMember{name, "1"}]
 		second := columns[pairMember{name, "2"}]
 		hasPair := first != nil && second != nil
-		isMicrophones := isRepeated && columns[pairMember{name, "4"}] != nil // not repeats: rows have these
+		// Four values of one outcome, in rows that have repeats already, are of microphones.
+		isMicrophones := isRepeated && columns[pairMember{name, "4"}] != nil
 		isMean := column.HasWord(vocabulary.Measured) && columns[pairMember{vocabulary.BareHead(column.Name), "1"}] != nil
 		switch {
 		case column.Role == Open && isMean: // mean CT beside CT_1

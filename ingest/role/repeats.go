@@ -73,10 +73,12 @@ func (s *Sheet) TakePlaces() bool {
 const leastSwept = 3
 
 // SweptInputs returns the inputs that each of several short files sweeps, such as the angle of a polar: most rows of a
-// file have a value of their own. The rows of such a file are results, and no samples of one setting.
+// file have a value of their own. The rows of such a file are results, not samples of one setting. SweptInputs returns
+// nil if the rows have a clock, if there is one file, or if the files are not short.
 func (s *Sheet) SweptInputs() []*Column {
-	files, indices := lists.Index(s.FileOf)
-	if s.Clock != "" || len(indices) < 2 || s.Rows >= mostSamples*len(indices) {
+	rowsOfFiles := lists.Alike(s.FileOf)
+	files := len(rowsOfFiles)
+	if s.Clock != "" || files < 2 || s.Rows >= mostSamples*files {
 		return nil
 	}
 
@@ -86,22 +88,23 @@ func (s *Sheet) SweptInputs() []*Column {
 			continue
 		}
 
-		isSwept := true
-		for _, rows := range lists.Alike(files) {
-			points := map[float64]bool{}
-			for _, row := range rows {
-				points[column.pointOrValue(row)] = true
-			}
-
-			isSwept = isSwept && len(points) >= leastSwept && 2*len(points) > len(rows)
-		}
-
-		if isSwept {
+		if !slices.ContainsFunc(rowsOfFiles, column.isNotSwept) {
 			swept = append(swept, column)
 		}
 	}
 
 	return swept
+}
+
+// isNotSwept reports whether the rows of a file have fewer than leastSwept values of the column, or most of them share
+// their values.
+func (c *Column) isNotSwept(rows []int) bool {
+	points := map[float64]bool{}
+	for _, row := range rows {
+		points[c.pointOrValue(row)] = true
+	}
+
+	return len(points) < leastSwept || 2*len(points) <= len(rows)
 }
 
 // isPlace reports whether a column has the same values, row by row, in each of several files: the rows of a file are

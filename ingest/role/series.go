@@ -21,7 +21,8 @@ func isEven(values []float64) bool {
 	return step > 0
 }
 
-// leastSteps is the number of values of a setting from which a file without a rate is a sweep over them.
+// leastSteps is the least number of values of a setting in a file that is a sweep over them. Two values may be a
+// switch.
 const leastSteps = 3
 
 // restSamples is the least number of samples, on average, for which a setting rests at a value.

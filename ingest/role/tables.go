@@ -25,8 +25,13 @@ const (
 )
 
 // ReadTables reads files of the folder dir into one sheet. source names the files for people. A column has the rows of
-// all files, even if they write its header in different ways. ReadTables returns nil if the files cannot be results.
+// all files, even if they write its header in different ways. The clock is the clock of the first file. ReadTables
+// returns nil if there are no files, if one cannot be read, or if the files cannot be results.
 func ReadTables(dir string, files []string, source string) *Sheet {
+	if len(files) == 0 {
+		return nil
+	}
+
 	s := &Sheet{Source: source}
 	var tables []*campaign.Cells
 	for i, file := range files {
@@ -48,9 +53,9 @@ func ReadTables(dir string, files []string, source string) *Sheet {
 		s.Rows += cells.Rows
 		s.FileOf = append(s.FileOf, slices.Repeat([]int{i}, cells.Rows)...)
 		tables = append(tables, cells)
-		s.Clock = tables[0].Clock
 	}
 
+	s.Clock = tables[0].Clock
 	for _, column := range s.Columns {
 		column.readCells(tables)
 	}
