@@ -7,8 +7,12 @@ import (
 	"doubletake/train/contrast"
 )
 
+// This file turns a design into the arms that package train/contrast compares. An arm is the curves of the units of one
+// side in one block. A curve has a value at each point, which is the mean over some cells: over all cells, or over the
+// cells with one value of a condition.
+
 // points numbers the distinct values of a condition in ascending order. pointOf has the number of each cell's value, by
-// block; the number is −1 if the value is NaN.
+// block; the number is −1 if the value is NaN. If one value is NaN, all are: then values is nil.
 func (d *design) points(axis int) (pointOf [][]int, values []float64) {
 	for _, stratum := range d.blocks {
 		for _, x := range stratum.cells {
@@ -43,7 +47,7 @@ func (d *design) arms(pointOf [][]int, n int) []contrast.Arm {
 	var arms []contrast.Arm
 	blocks := make([]float64, n) // number of blocks with cells at each point
 	for i, stratum := range d.blocks {
-		cells := make([]float64, n)
+		cells := make([]float64, n) // number of cells of each point
 		for _, point := range pointOf[i] {
 			cells[point]++
 		}
@@ -56,7 +60,11 @@ func (d *design) arms(pointOf [][]int, n int) []contrast.Arm {
 
 		for side, units := range stratum.side {
 			if len(units) > 0 { // a block of differences has one side
-				sign := float64(2*side - 1) // the difference is B − A
+				sign := -1.0 // the difference is B − A
+				if side == sideB {
+					sign = 1
+				}
+
 				arms = append(arms, newArm(sign, units, pointOf[i], cells))
 			}
 		}

@@ -1,6 +1,11 @@
 // Package contrast compares two configurations in finished experiments: two values of a condition, two groups of runs,
 // or two work directories. It finds the units that were exchanged and the conditions that both sides have. Package
 // train/contrast computes the differences and their intervals. See docs/contrast.md.
+//
+// The two configurations are the sides A and B. A unit is what was exchanged between measurements, such as a wing or a
+// mounting: only differences between units show whether the sides differ. Each unit was measured at some conditions,
+// which are also called cells. Compare reads the rows of both sides (read.go), makes their conditions equal (match.go),
+// and chooses for each outcome how units are compared (design.go).
 package contrast
 
 import (
@@ -24,12 +29,18 @@ type Options struct {
 	// matches is the name of the unit.
 	Unit     string
 	Outcomes []string // nil means all outcomes
-	Limit    float64  // difference with which the differences found are compared
-	Level    float64  // probability of the intervals
+	Limit    float64  // difference B − A with which the differences found are compared, in the outcome's unit
+	Level    float64  // probability of the intervals, from 0 to 1
 }
 
-// Power is the probability of a decision with the number of units that would decide.
+// Power is the probability of a decision with the number of units that would decide (Outcome.Deciding).
 const Power = 0.8
+
+// Sides, as indices of lists with two elements.
+const (
+	sideA = 0
+	sideB = 1
+)
 
 // Result is a comparison. Differences are B − A.
 type Result struct {
@@ -118,7 +129,7 @@ func Compare(ctx context.Context, o Options) (*Result, error) {
 func (c *comparison) outcome(k int, name string) Outcome {
 	d := c.design(k)
 	outcome := Outcome{
-		Name: name, Unit: c.unit[name], UnitsA: d.units[0], UnitsB: d.units[1], Untested: d.untested,
+		Name: name, Unit: c.unit[name], UnitsA: d.units[sideA], UnitsB: d.units[sideB], Untested: d.untested,
 		Difference: d.difference, Curves: []Curve{},
 	}
 
@@ -142,7 +153,8 @@ func (c *comparison) outcome(k int, name string) Outcome {
 		return outcome
 	}
 
-	arms := d.arms(nil, 1)
+	const onePoint = 1 // all conditions together
+	arms := d.arms(nil, onePoint)
 	estimate := contrast.Mean(arms, c.Options.Level)
 	above := estimate.Above(c.Options.Limit)
 	n := contrast.Units(arms, c.Options.Limit, c.Options.Level, Power)

@@ -10,8 +10,12 @@ import (
 	"doubletake/train/contrast"
 )
 
-// block contains the outcomes of units in a stratum: conditions that all units of the block have measured. A condition
-// is also called a cell.
+// This file chooses how the units of the two sides are compared. If enough units were measured on both sides, each
+// gives its own difference. Otherwise units of side A are compared with units of side B in strata. A stratum is a set
+// of conditions that units of both sides have in common; no unit has conditions of two strata.
+
+// block contains the outcomes of the units of a stratum. Each unit of a block has a value at each of its conditions
+// (cells).
 type block struct {
 	cells [][]float64    // inputs of each condition; an input over which differences were averaged is NaN
 	side  [2][][]float64 // by side: units × cells. A block of differences has them on side B, and no side A
@@ -38,23 +42,29 @@ type match struct {
 const withoutRepeats = "without repeats this holds within one set-up: how much a new mounting of the same " +
 	"configuration differs is not known"
 
-// design chooses how the units of an outcome are compared. It compares within units if at least three units, or all of
-// them, were measured on both sides. Otherwise it compares the units of both sides in strata of common conditions.
+// enoughOnBoth is the number of units on both sides from which on units of one side alone are left out.
+const enoughOnBoth = 3
+
+// design chooses how the units of an outcome are compared. It compares within units if at least enoughOnBoth units, or
+// all of them, were measured on both sides. Otherwise it compares the units of both sides in strata of common
+// conditions. If no condition was repeated in some stratum, the strata themselves become the units, or nothing can be
+// tested.
 func (c *comparison) design(outcome int) *design {
 	grids, places := c.grids(outcome)
 	d := &design{}
 
 	differences := grid{}
-	for unit, curve := range grids[0] {
+	for unit, curve := range grids[sideA] {
 		for cell, y := range curve {
-			if other, ok := grids[1][unit][cell]; ok {
+			if other, ok := grids[sideB][unit][cell]; ok {
 				differences.set(unit, cell, other-y)
 			}
 		}
 	}
 
-	allOnBoth := len(differences) > 0 && len(differences) == len(grids[0]) && len(differences) == len(grids[1])
-	if len(differences) >= 3 || allOnBoth {
+	onBoth := len(differences) // number of units
+	areAllOnBoth := onBoth > 0 && onBoth == len(grids[sideA]) && onBoth == len(grids[sideB])
+	if onBoth >= enoughOnBoth || areAllOnBoth {
 		d.pair(differences, places, c.Options.Unit)
 		return d
 	}
@@ -63,16 +73,16 @@ func (c *comparison) design(outcome int) *design {
 	d.difference = d.mean()
 	repeated := d.repeated()
 	if !repeated {
-		d.match()
+		d.addMatches()
 	}
 
 	switch {
 	case len(d.blocks) == 0:
 		d.untested = "the sides have no condition in common"
 	case !repeated && len(d.blocks) == 1:
-		d.untested = alone(c.Options.Unit)
+		d.untested = singleUnitReason(c.Options.Unit)
 	case !repeated:
-		d.strata(places, c.Options.Unit)
+		d.pairStrata(places, c.Options.Unit)
 	}
 
 	if !repeated {
@@ -85,7 +95,7 @@ func (c *comparison) design(outcome int) *design {
 // stratify adds a block for each stratum that both sides have measured.
 func (d *design) stratify(grids [2]grid, places conditions) {
 	for _, cells := range components(grids, places) {
-		stratum, left := complete(grids, cells, places)
+		stratum, left := completeBlock(grids, cells, places)
 		if len(stratum.cells) == 0 {
 			continue
 		}
@@ -97,7 +107,8 @@ func (d *design) stratify(grids [2]grid, places conditions) {
 
 		if left > 0 {
 			d.notes = append(d.notes, fmt.Sprintf("values missing at some conditions: units and conditions with the most "+
-				"were left out, %d of %d values", left, left+len(stratum.cells)*(len(stratum.side[0])+len(stratum.side[1]))))
+				"were left out, %d of %d values", left,
+				left+len(stratum.cells)*(len(stratum.side[sideA])+len(stratum.side[sideB]))))
 		}
 	}
 }
@@ -105,7 +116,7 @@ func (d *design) stratify(grids [2]grid, places conditions) {
 // repeated reports whether each block has several units of each side.
 func (d *design) repeated() bool {
 	for _, stratum := range d.blocks {
-		if len(stratum.side[0]) < 2 || len(stratum.side[1]) < 2 {
+		if len(stratum.side[sideA]) < 2 || len(stratum.side[sideB]) < 2 {
 			return false
 		}
 	}
@@ -113,16 +124,17 @@ func (d *design) repeated() bool {
 	return true
 }
 
-// alone returns the reason why one unit on a side cannot be tested.
-func alone(unit string) string {
+// singleUnitReason returns the reason why a comparison with one unit on a side cannot be tested. unit is what the user
+// calls a unit.
+func singleUnitReason(unit string) string {
 	return fmt.Sprintf("no test is possible with one %s on a side: nothing shows how much two of the same "+
 		"configuration differ; measure another", unit)
 }
 
-// pair makes the design of differences within units. differences contains the difference of each unit at each
-// condition.
+// pair makes the design of differences within units, as one block. differences contains the difference B − A of each
+// unit at each condition.
 func (d *design) pair(differences grid, places conditions, unit string) {
-	differences, places, averaged := between(differences, places)
+	differences, places, averaged := averageUnvaried(differences, places)
 	if averaged {
 		d.notes = append(d.notes, "units of other conditions are averaged: the interval is that of the mean over conditions "+
 			"like these")
@@ -135,26 +147,27 @@ func (d *design) pair(differences grid, places conditions, unit string) {
 		}
 	}
 
-	stratum, left := complete([2]grid{nil, differences}, places.sorted(cells), places)
+	stratum, left := completeBlock([2]grid{sideB: differences}, places.sorted(cells), places)
+	units := len(stratum.side[sideB]) // each is on both sides
 	d.blocks = []block{stratum}
-	d.units = [2]int{len(stratum.side[1]), len(stratum.side[1])}
+	d.units = [2]int{units, units}
 	d.difference = d.mean()
-	switch len(stratum.side[1]) {
+	switch units {
 	case 0:
 		d.untested = "the units have no condition in common"
 	case 1:
-		d.untested = alone(unit)
+		d.untested = singleUnitReason(unit)
 	}
 
 	if left > 0 {
 		d.notes = append(d.notes, fmt.Sprintf("values missing at some conditions: units and conditions with the most "+
-			"were left out, %d of %d pairs", left, left+len(stratum.cells)*len(stratum.side[1])))
+			"were left out, %d of %d pairs", left, left+len(stratum.cells)*units))
 	}
 }
 
-// strata makes the design of a comparison without repeats: each stratum counts as a unit, whose differences are the
-// differences of the sides' means.
-func (d *design) strata(places conditions, unit string) {
+// pairStrata makes the design of a comparison without repeats: each stratum counts as a unit, whose differences are the
+// differences of the sides' means. The numbers of units stay the numbers of real units.
+func (d *design) pairStrata(places conditions, unit string) {
 	differences := grid{}
 	for i, stratum := range d.blocks {
 		for j, cell := range stratum.cells {
@@ -169,8 +182,8 @@ func (d *design) strata(places conditions, unit string) {
 	d.units = units
 }
 
-// match stores the difference at each condition.
-func (d *design) match() {
+// addMatches stores the difference at each condition of the blocks.
+func (d *design) addMatches() {
 	for _, stratum := range d.blocks {
 		for j, x := range stratum.cells {
 			d.matched = append(d.matched, match{x, stratum.difference(j)})
@@ -178,8 +191,8 @@ func (d *design) match() {
 	}
 }
 
-// perResidual is the number of residuals that count as one degree of freedom of a curve. Residuals that share a
-// value are correlated.
+// perResidual is the number of pseudo-residuals that count as one degree of freedom of a curve. Two residuals that
+// share a value are correlated, so that each is less than one degree of freedom.
 const perResidual = 1.94
 
 // curve returns the values of a condition and the mean difference at each of them, for conditions without repeats. The
@@ -245,11 +258,11 @@ func pseudoResiduals(list []match, axis int) (squares, count float64) {
 	return squares, count
 }
 
-// between removes the inputs that vary between units but within none of them: it replaces these inputs by NaN in the
-// conditions. Units that differ only in such inputs then repeat each other. between returns the differences at the new
-// conditions, the new conditions, and whether it replaced any input. Averages over units are then averages over the
-// values of these inputs.
-func between(differences grid, places conditions) (merged grid, kept conditions, averaged bool) {
+// averageUnvaried removes the inputs that vary within no unit: it replaces them by NaN in the conditions. Units that
+// differ only in such inputs then repeat each other, and averages over units are averages over the values of these
+// inputs. averageUnvaried returns the differences at the new conditions, the new conditions, and whether it replaced any
+// input.
+func averageUnvaried(differences grid, places conditions) (merged grid, kept conditions, averaged bool) {
 	varies := map[int]bool{} // within a unit
 	for _, curve := range differences {
 		var first []float64
@@ -284,10 +297,11 @@ func between(differences grid, places conditions) (merged grid, kept conditions,
 	return merged, kept, averaged
 }
 
-// difference returns the difference of the sides' means over their units in cell j.
-func (b block) difference(j int) float64 { return meanOf(b.side[1], j) - meanOf(b.side[0], j) }
+// difference returns the difference B − A of the sides' means over their units in cell j. A side without units has the
+// mean 0, so that a block of differences gives their mean.
+func (b block) difference(j int) float64 { return meanOf(b.side[sideB], j) - meanOf(b.side[sideA], j) }
 
-// meanOf returns the mean over the units of the values in cell j.
+// meanOf returns the mean over the units of the values in cell j, or 0 without units.
 func meanOf(units [][]float64, j int) (mean float64) {
 	for _, values := range units {
 		mean += values[j] / float64(len(units))
@@ -295,7 +309,8 @@ func meanOf(units [][]float64, j int) (mean float64) {
 	return mean
 }
 
-// mean returns the difference, averaged over the cells of each block and then over the blocks.
+// mean returns the difference, averaged over the cells of each block and then over the blocks. It returns 0 without
+// blocks.
 func (d *design) mean() (sum float64) {
 	for _, stratum := range d.blocks {
 		for j := range stratum.cells {

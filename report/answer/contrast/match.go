@@ -64,9 +64,10 @@ func (c *comparison) span(side, k int) (low, high float64) {
 	return low, high
 }
 
-// matchConditions makes the conditions of the two sides equal. If at least half of the rows of each side are at
-// conditions that the other side has too, it keeps these rows. If only one condition varies, it otherwise interpolates
-// the rows to common set points. It returns an error if several conditions vary and few are equal.
+// matchConditions makes the conditions of the two sides equal. It keeps the rows at conditions that both sides have, if
+// these are at least half of the rows of each side; if only one condition varies, the units must also have most of its
+// values (mostlyComplete). Otherwise it interpolates the rows to common set points if only one condition varies, and
+// returns an error if several do.
 func (c *comparison) matchConditions() error {
 	present := [2]map[string]bool{{}, {}} // conditions of each side
 	for _, r := range c.rows {
@@ -109,8 +110,8 @@ func (c *comparison) matchConditions() error {
 }
 
 // mostlyComplete reports whether the units have at least half of all conditions on average. If they have not, the
-// condition varies freely, and units share few of its values. It returns true if units have fewer than three conditions
-// on average, which is too few to interpolate between.
+// condition varies freely, and units share few of its values. It also returns true if units have fewer than three
+// conditions on average, which is too few to interpolate between.
 func mostlyComplete(rows []row) bool {
 	all := map[string]bool{}              // conditions of all units
 	units := map[string]map[string]bool{} // conditions of each unit

@@ -13,7 +13,7 @@ import (
 
 // row contains the outcomes of one unit at one condition.
 type row struct {
-	side   int // 0 is A, 1 is B
+	side   int // sideA or sideB
 	source origin
 	unit   string
 	all    []float64 // all conditions of the table
@@ -46,9 +46,9 @@ func (c *comparison) read() error {
 		}
 
 		if len(c.Runs) == 1 {
-			c.addRows(pairTable.Table, 0)
-			c.addRows(pairTable.Table, 1)
-		} else {
+			c.addRows(pairTable.Table, sideA)
+			c.addRows(pairTable.Table, sideB)
+		} else { // the first experiment is side A, the second side B
 			titles[k] = strings.TrimSpace(source.Name + " " + titles[k])
 			c.addRows(pairTable.Table, k)
 		}

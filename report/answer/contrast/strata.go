@@ -8,8 +8,8 @@ import (
 // components divides the conditions that both sides have into strata, so that all conditions of a unit are in one
 // stratum. It returns the keys of each stratum's conditions.
 func components(grids [2]grid, places conditions) [][]string {
-	left := grids[0].cells()
-	other := grids[1].cells()
+	left := grids[sideA].cells() // common conditions that are in no stratum yet
+	other := grids[sideB].cells()
 	maps.DeleteFunc(left, func(cell string, _ bool) bool { return !other[cell] })
 
 	var parts [][]string
@@ -82,10 +82,11 @@ func (u unitCurve) missing(cells []string) int {
 	return n
 }
 
-// complete returns a block without missing values. While values are missing, it leaves out the unit or the condition
-// that lacks the largest share of them. left counts the values that were left out. The block is empty if a side has no
-// unit left.
-func complete(grids [2]grid, cells []string, places conditions) (stratum block, left int) {
+// completeBlock returns a block without missing values, of the conditions with the given keys (cells). While values are
+// missing, it leaves out the unit or the condition that lacks the largest share of them. left counts the values that
+// were left out. The block is empty if a side has no unit left; grids[sideA] is nil for differences, which are on side
+// B alone.
+func completeBlock(grids [2]grid, cells []string, places conditions) (stratum block, left int) {
 	var units []unitCurve
 	for side := range grids {
 		for _, name := range slices.Sorted(maps.Keys(grids[side])) {
@@ -120,8 +121,8 @@ func complete(grids [2]grid, cells []string, places conditions) (stratum block, 
 		left -= len(cells)
 	}
 
-	lacksA := grids[0] != nil && len(stratum.side[0]) == 0
-	if lacksA || len(stratum.side[1]) == 0 {
+	lacksA := grids[sideA] != nil && len(stratum.side[sideA]) == 0
+	if lacksA || len(stratum.side[sideB]) == 0 {
 		return block{}, left
 	}
 
@@ -132,8 +133,8 @@ func complete(grids [2]grid, cells []string, places conditions) (stratum block, 
 	return stratum, left
 }
 
-// mostMissing returns the unit or the cell that lacks the largest share of values. The other result is −1; both are −1
-// if no value is missing.
+// mostMissing returns the unit or the cell that lacks the largest share of values. If both lack the same share, it
+// returns the cell. The other result is −1; both are −1 if no value is missing.
 func mostMissing(units []unitCurve, cells []string) (unit, cell int) {
 	unit = -1
 	cell = -1
