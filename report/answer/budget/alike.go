@@ -15,9 +15,10 @@ import (
 // difference although there is none.
 const significance = 0.05
 
-// alike returns the condition by which scatter is to be pooled: the condition over which the scatter of the
-// observations y differs most by Levene's test. pools has this one condition, because with several, few values would be
-// left in a pool. why says what the test shows. pools is nil if scatter does not differ.
+// alike returns the condition by which scatter is to be pooled, so that the observations of a pool scatter alike: the
+// condition over which the scatter of the observations y differs most by Levene's test. pools has this one condition,
+// because with several, few values would be left in a pool. why says what the test shows. If scatter does not differ,
+// pools is nil and why is "".
 func (c *campaign) alike(y []float64) (pools []string, why string) {
 	least := significance / float64(len(c.conditions)*len(c.levels)) // of each single test (Bonferroni)
 	for k, name := range c.conditions {
@@ -106,7 +107,7 @@ func (c *campaign) deviations(y []float64, depth, condition int) [][]float64 {
 
 // equalScatterChance returns the probability that the means of groups differ as much as these, or more, if the groups
 // are alike, by a one-way analysis of variance. For groups of deviations this is Levene's test. It returns 1 if a group
-// is too small to be compared.
+// is too small to be compared, if there are fewer than two groups, or if no group scatters.
 func equalScatterChance(groups [][]float64) float64 {
 	const fewest = 3 // numbers of a group
 

@@ -10,6 +10,11 @@
 //
 // The law of propagation is of first order, with exact derivatives. A budget does not contain
 // effects that no repetition shows and nobody states. It names the effects it knows of.
+//
+// A level of repetition is a way in which measurements of one condition were repeated: on other days, in other runs, in
+// other parts of a run. Its units are these days, runs or parts. Scatter between the units of a level is a quantity of
+// the budget. Type A and type B are the two ways of JCGM 100 to evaluate an uncertainty: by repeated observations, and
+// by any other knowledge.
 package budget
 
 import (
@@ -58,13 +63,13 @@ type Component struct {
 	Quantity
 	Sensitivity  float64 // ∂y/∂x
 	Contribution float64 // |∂y/∂x|·u(x), in the outcome's unit
-	Share        float64 // of the result's variance, from 0 to 1
+	Share        float64 // of the result's variance, from 0 to 1; 0 if the result has no variance
 }
 
 // Result is an evaluated budget.
 type Result struct {
 	Budget
-	Value, U   float64     // estimate and combined standard uncertainty
+	Value, U   float64     // estimate and combined standard uncertainty, in the unit of the outcome
 	DoF        float64     // effective degrees of freedom; +Inf if U is exactly known
 	K          float64     // coverage factor
 	Expanded   float64     // expanded uncertainty, K times U
@@ -187,9 +192,13 @@ func (r Result) effectiveDoF(variances []float64) float64 {
 	return nearWhole(math.Pow(r.U, 4) / sum)
 }
 
+// roundingOfDoF is how far rounding may take degrees of freedom from a whole number, as a share in nearWhole and as a
+// difference in Coverage.
+const roundingOfDoF = 1e-9
+
 // nearWhole returns a number of degrees of freedom, whole if it is so but for rounding.
 func nearWhole(dof float64) float64 {
-	if whole := math.Round(dof); math.Abs(dof-whole) < 1e-9*whole {
+	if whole := math.Round(dof); math.Abs(dof-whole) < roundingOfDoF*whole {
 		return whole
 	}
 
@@ -215,15 +224,15 @@ func LeastCertain(list []Result) []Result {
 // manyDoF is the number of degrees of freedom above which Student's law is taken to be normal.
 const manyDoF = 1e6
 
-// Coverage returns the coverage factor k for a level: Student's quantile with the degrees of freedom
-// rounded down (JCGM 100, G.4.1).
+// Coverage returns the coverage factor k for a level: Student's quantile with the degrees of freedom rounded down, but
+// at least 1 (JCGM 100, G.4.1).
 func Coverage(level, dof float64) float64 {
 	p := (1 + level) / 2
 	if dof > manyDoF {
 		return distuv.UnitNormal.Quantile(p)
 	}
 
-	whole := math.Floor(dof + 1e-9) // a number that is whole but for rounding stays
+	whole := math.Floor(dof + roundingOfDoF)
 
 	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: max(1, whole)}.Quantile(p)
 }
@@ -233,7 +242,8 @@ func Coverage(level, dof float64) float64 {
 func (r Result) monteCarlo(set *derive.Set, draws int) (*MonteCarlo, error) {
 	seed := fnv.New64a()
 	fmt.Fprint(seed, r.Outcome, r.At, r.Model)
-	src := rand.New(rand.NewPCG(seed.Sum64(), 101))
+	const stream = 101 // any fixed number
+	src := rand.New(rand.NewPCG(seed.Sum64(), stream))
 
 	sample := make([]float64, draws)        // the outcome of each draw
 	z := make([]float64, len(r.Quantities)) // normal deviates of a draw

@@ -16,10 +16,12 @@ import (
 	"doubletake/report/pairs"
 )
 
-// This file makes the budgets of an experiment. campaign.read reads the options and the conditions, units.go numbers
-// the units of the observations, and campaign.budgets makes a budget for each condition: its observations are pooled
-// with the observations of other conditions (poolObservations), their scatter becomes the quantities of type A
-// (addObserved), and the stated uncertainties become the quantities of type B (stated.go).
+// This file computes the budgets of an experiment, in these steps:
+//
+//  1. campaign.read reads the options and the conditions, and numbers the units of the observations (units.go).
+//  2. poolObservations pools the observations of conditions whose scatter is alike, because one condition has few.
+//  3. addObserved turns the scatter of each level into a quantity of type A of a condition's budget.
+//  4. addStated adds the stated uncertainties as quantities of type B (stated.go).
 
 // Options say which budgets of an experiment are wanted.
 type Options struct {
@@ -32,8 +34,9 @@ type Options struct {
 	Pool string
 }
 
-// campaign is the observations of an experiment. A row is a pair of the table. An observation is the outcome of a run,
-// or of a part of a run such as a half. Conditions and units have numbers in the order of their first appearance.
+// campaign is the observations of an experiment. A row is a pair of the table: two outcomes at one condition. An
+// observation is the outcome of a run, or of a part of a run such as a half of its recording. Conditions and units have
+// numbers in the order of their first appearance. read sets the fields up to perRow, and numberUnits the others.
 type campaign struct {
 	Options
 	*pairs.Pairs
@@ -48,7 +51,7 @@ type campaign struct {
 	values    [][]float64   // values of each of conditions, by row
 	condition []int         // number of the condition of each row
 	rows      map[int][]int // rows of each condition
-	perRow    int           // outcomes of a row that are observations: 2, or 1 if the second belongs to another row
+	perRow    int           // outcomes of a row that count: 2, or 1 if the second is the outcome of another row too
 
 	levels []string // names of the levels below the condition, the widest first
 	units  [][]int  // by depth, the unit of each observation; depth 0 is the conditions; see Nested
@@ -60,9 +63,10 @@ type campaign struct {
 	cells [][]tableCell // the cells of each observation, which is the mean of their values
 }
 
-// tableCell is the place of a value in the table. half is 0 for the first outcome of the row and 1 for the second.
+// tableCell is the place of a value in the table.
 type tableCell struct {
-	row, half int
+	row  int
+	half int // 0 is the first outcome of the row, 1 the second
 }
 
 // Compute returns the budgets of an experiment's pairs, by outcome and condition. The uncertainties of type B are in
@@ -109,53 +113,87 @@ func (c *campaign) read() error {
 		return err
 	}
 
-	c.pools = strings.FieldsFunc(c.Pool, func(r rune) bool { return r == ',' || r == ' ' })
-	asked := slices.Clone(c.pools)
-	for _, name := range c.pools {
-		if err := c.Need("--pool", "condition", name, all); err != nil {
-			return err
-		}
+	if err := c.readPools(); err != nil {
+		return err
 	}
 
+	asked := slices.Clone(c.pools)
 	for _, axis := range c.axes {
 		asked = append(asked, axis.Name)
 	}
 
 	numbers, texts := c.SetConditions(asked...)
-	c.conditions = numbers
-
-	c.perRow = 2
-	if label := pairs.Across(c.Table); label != "" {
-		c.perRow = 1
-		c.Above = cmp.Or(c.Above, label)
+	above, err := c.readAbove(texts)
+	if err != nil {
+		return err
 	}
 
-	var above []string // the unit above the runs, by row
-	if c.Above != "" {
-		if err := c.Need("--above", "column of text", c.Above, texts); err != nil {
+	if err := c.readConditions(numbers, texts); err != nil {
+		return err
+	}
+
+	c.numberUnits(above)
+
+	return nil
+}
+
+// readPools reads the names of the conditions within which scatter is to be pooled. There are none if alike is to
+// choose one.
+func (c *campaign) readPools() error {
+	c.pools = strings.FieldsFunc(c.Pool, func(r rune) bool { return r == ',' || r == ' ' })
+	for _, name := range c.pools {
+		if err := c.Need("--pool", "condition", name, c.conditions); err != nil {
 			return err
 		}
-		above = c.Column(c.Above).Strings
 	}
 
+	return nil
+}
+
+// readAbove sets perRow and Above, and returns the unit above the runs of each row. It returns nil if there is no such
+// unit. If pairs are across occasions, such as days, the occasions are the units above the runs unless the options name
+// others. Each outcome is then in two rows, and counts in the row in which it comes first. texts are the columns of
+// text.
+func (c *campaign) readAbove(texts []string) ([]string, error) {
+	c.perRow = 2
+	if occasions := pairs.Across(c.Table); occasions != "" {
+		c.perRow = 1
+		c.Above = cmp.Or(c.Above, occasions)
+	}
+
+	if c.Above == "" {
+		return nil, nil
+	}
+
+	if err := c.Need("--above", "column of text", c.Above, texts); err != nil {
+		return nil, err
+	}
+
+	return c.Column(c.Above).Strings, nil
+}
+
+// readConditions sets the names and the values of the conditions that are numbers, and the names of those that are
+// texts. The column of the units above the runs is not a condition.
+func (c *campaign) readConditions(numbers, texts []string) error {
+	c.conditions = numbers
 	set := pairs.AtSetPoints{Table: c.Table}
 	for _, name := range numbers {
 		v, err := set.Floats(name)
 		if err != nil {
 			return err
 		}
+
 		c.values = append(c.values, v)
 	}
 
+	areAcross := c.perRow == 1
 	for _, name := range texts {
 		// If pairs are across occasions, a text is a condition only if it is the same in all rows of a recording.
-		isCondition := c.perRow == 2 || condition.Nested(c.Column("recording").Strings, c.Column(name).Strings)
+		isCondition := !areAcross || condition.Nested(c.Column("recording").Strings, c.Column(name).Strings)
 		if name != c.Above && isCondition {
 			c.texts = append(c.texts, name)
 		}
 	}
-
-	c.numberUnits(above)
 
 	return nil
 }
@@ -211,7 +249,8 @@ func (c *campaign) budgets(outcome string) ([]Budget, error) {
 	return list, nil
 }
 
-// observations returns the observations of an outcome. An observation is NaN if none of its cells has a number.
+// observations returns the observations of an outcome, in its unit. An observation is the mean of its cells that have
+// numbers, or NaN if none has.
 func (c *campaign) observations(outcome string) []float64 {
 	first := c.Column(outcome + "_1").Floats
 	second := c.Column(outcome + "_2").Floats
@@ -386,8 +425,9 @@ func (b *Budget) addObserved(c *campaign, pool *scatterPool, members []int) {
 			continue
 		}
 
+		// Without repeats within a day, the scatter between days contains the scatter of single values.
 		hasScatterAbove := level > 0 && v.Free[level-1] > 0
-		if name == "repeats" && hasScatterAbove { // the level above contains the scatter of single values
+		if name == "repeats" && hasScatterAbove {
 			continue
 		}
 

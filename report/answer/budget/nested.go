@@ -20,8 +20,8 @@ import (
 // (setCovariance). docs/budget.md has the formulas.
 type Nested struct {
 	Components []float64   // variance of each level; 0 if its estimate is negative
-	DoF        []float64   // degrees of freedom of each component: twice its square over the variance of its estimate
-	Squares    []float64   // mean square of each level
+	DoF        []float64   // by level: twice the squared component over its variance; +Inf if it is not positive
+	Squares    []float64   // mean square of each level; 0 if nothing repeats at the level
 	Free       []float64   // degrees of freedom of each mean square; 0 if nothing repeats at the level
 	weights    [][]float64 // component l is the sum over k of weights[l][k] × Squares[k]
 	covariance [][]float64 // of the mean squares of two levels
@@ -218,8 +218,8 @@ func (v *Nested) setCovariance(units [][]int) {
 
 	class, examples := sizeClasses(units[:levels], sizes)
 
-	ij := make([]float64, levels) // element of each Q_l V for observations i and j, of the classes of a pair
-	ji := make([]float64, levels)
+	ij := make([]float64, levels)        // by level l: element of Q_l V for observations i and j, of the classes of a pair
+	ji := make([]float64, levels)        // by level l: element for j and i, as Q_l V is not symmetric
 	here := pairsWithin(units[0], class) // pairs that share a unit of the depth
 	for depth := range units {
 		below := map[classPair]float64{} // pairs that also share a unit of the next depth
@@ -332,9 +332,9 @@ func (v *Nested) setElements(dst []float64, units [][]int, sizes []map[int]float
 	}
 }
 
-// MeanVariances returns the variance that each level contributes to the mean of the observations rows, and the
-// degrees of freedom of the sum of these variances. units is the argument of Variances. A level contributes nothing if
-// nothing repeats at it.
+// MeanVariances returns the variance that each level contributes to the mean of the observations rows, and the degrees
+// of freedom of the sum of these variances, which are +Inf if the sum is 0. units is the argument of Variances. A level
+// contributes nothing if nothing repeats at it. rows must not be empty.
 func (v Nested) MeanVariances(units [][]int, rows []int) (parts []float64, dof float64) {
 	parts = make([]float64, len(v.Components))
 	weights := make([]float64, len(v.Components))

@@ -7,7 +7,9 @@ import (
 	"doubletake/report/pairs"
 )
 
-// This file finds the observations of a campaign and numbers their units.
+// This file finds the observations of a campaign and numbers their units. The levels of repetition are, from the
+// widest: the units above the runs, such as days, if the options or the pairs name them; the runs; and the observations
+// themselves, unless each observation is a run.
 
 // numbering numbers keys in the order of their first appearance.
 type numbering[K comparable] map[K]int
@@ -20,13 +22,16 @@ func (n numbering[K]) id(key K) int {
 	return n[key]
 }
 
-// runPart identifies a part of a run of a name.
+// runPart identifies a part of a run.
 type runPart struct {
-	run string
+	run string // name of the run
 
-	// 0: the whole run. Otherwise 1 plus the number of the half of the recording, or of the row of the user's table.
+	// wholeRun, or 1 plus the number of the half of the recording, or of the row of the user's table.
 	part int
 }
+
+// wholeRun is the part of an observation that is the outcome of a run.
+const wholeRun = 0
 
 // observationKey identifies an observation: cells with equal keys belong to one observation.
 type observationKey struct {
@@ -73,17 +78,17 @@ func (c *campaign) numberUnits(above []string) {
 		runs := pairs.RunsOf(c.Table, row)
 		isOneRun := len(runs) == 1 // both outcomes of the row are parts of one run
 		for half := range c.perRow {
-			key := observationKey{condition, runPart{run: runs[min(half, len(runs)-1)]}}
-			if isOneRun {
-				key.part = 1 + half
+			part := runPart{runs[min(half, len(runs)-1)], wholeRun}
+			switch {
+			case rowRuns != nil: // each row of the user's table is a run of its own
+				part.part = 1 + rowRuns[row][half]
+			case isOneRun:
+				part.part = 1 + half
 			}
 
-			if rowRuns != nil {
-				key.part = 1 + rowRuns[row][half]
-			}
-
+			key := observationKey{condition, part}
 			if number, isKnown := known[key]; isKnown {
-				// A whole run that is part of several pairs counts once. Parts of a run are averaged.
+				// A whole run that is in several pairs counts once. Equal parts of a run are averaged.
 				if isOneRun && rowRuns == nil {
 					c.cells[number] = append(c.cells[number], tableCell{row, half})
 				}
@@ -94,9 +99,9 @@ func (c *campaign) numberUnits(above []string) {
 			known[key] = len(c.cells)
 			c.cells = append(c.cells, []tableCell{{row, half}})
 
-			name := runPart{run: key.run}
+			name := runPart{part.run, wholeRun}
 			if repeats { // two runs of one name are two units
-				name.part = key.part
+				name.part = part.part
 			}
 
 			c.addUnits(numbers, observationUnits{row, condition, name}, above, repeats)
@@ -104,10 +109,10 @@ func (c *campaign) numberUnits(above []string) {
 	}
 }
 
-// rowRuns returns, for each pair, the numbers of the two rows of the user's table that were paired. Rows are numbered
-// among the rows with the same name of a run. The numbers are needed if the user's table has no column of runs: each of
-// its rows is then a run of its own. rowRuns returns nil if it has such a column, or if pairs were not made of its
-// rows.
+// rowRuns returns, for each pair, the numbers from 0 of the two rows of the user's table that were paired. Rows are
+// numbered among the rows with the same name of a run. The numbers are needed if the user's table has no column of
+// runs: each of its rows is then a run of its own. rowRuns returns nil if it has such a column, or if pairs were not
+// made of its rows.
 func (c *campaign) rowRuns() [][2]int {
 	isOfRows := c.Get("pairs") == "repeat-run" && c.Get("config:ingest.table.repeats") != ""
 	if !isOfRows || c.Get("config:ingest.table.run") != "" || c.perRow != 2 {
@@ -184,7 +189,8 @@ func (c *campaign) addUnits(numbers unitNumbers, observation observationUnits, a
 	c.names[runLevel] = append(c.names[runLevel], numbers.runNames.id(observation.name))
 }
 
-// levelNames returns the names of the levels below the condition, without the level above the runs.
+// levelNames returns the names of the levels below the condition, without the level above the runs. repeats says that
+// each outcome is a run.
 func (c *campaign) levelNames(repeats bool) []string {
 	if repeats {
 		return []string{"repeats"} // a value is a run
@@ -219,7 +225,7 @@ func (c *campaign) conditionKey(row int) string {
 // name and the unit of each observation.
 func crossedFreedom(names, units []int) float64 {
 	parent := map[int]int{} // joins names to sets: following it from a name ends at the root of the set, its own parent
-	first := map[int]int{}  // a name that occurs in each unit
+	first := map[int]int{}  // by unit: the name that occurs in it first
 	root := func(n int) int {
 		for parent[n] != n {
 			n = parent[n]

@@ -260,8 +260,8 @@ func pseudoResiduals(list []match, axis int) (squares, count float64) {
 
 // averageUnvaried removes the inputs that vary within no unit: it replaces them by NaN in the conditions. Units that
 // differ only in such inputs then repeat each other, and averages over units are averages over the values of these
-// inputs. averageUnvaried returns the differences at the new conditions, the new conditions, and whether it replaced any
-// input.
+// inputs. averageUnvaried returns the differences at the new conditions, the new conditions, and whether it replaced
+// any input.
 func averageUnvaried(differences grid, places conditions) (merged grid, kept conditions, averaged bool) {
 	varies := map[int]bool{} // within a unit
 	for _, curve := range differences {
