@@ -66,7 +66,7 @@ func newRecording(file *File, options ingest.ArrayOptions) *recording {
 	top := file.groups[0]
 	h := &recording{
 		f: file, cache: NewCache(cacheBytes), options: options,
-		cells: map[string]string{}, closed: map[string]bool{}, clocks: map[string]int64{},
+		cells: map[string]string{}, structs: map[string]bool{}, closed: map[string]bool{}, clocks: map[string]int64{},
 		sofa: top.Text("Conventions") == "SOFA", netcdf: top.Has("_NCProperties") || top.Has("_nc3_strict"),
 	}
 
@@ -137,7 +137,8 @@ type recording struct {
 	sofa      bool // impulse responses by the SOFA conventions (AES69), whose axis of time is N
 
 	clocks   map[string]int64  // by the path of a group, the number of samples of the dataset that contains the time
-	cells    map[string]string // by the path of an object below matlabCells, its name as a cell
+	cells    map[string]string // by the path of an object below matlabCells, its name as a cell or a field
+	structs  map[string]bool   // by the path of a group, whether it is a struct of MATLAB
 	closed   map[string]bool   // paths of groups of a MATLAB file that are listed as not read
 	declared int64             // number of samples of all channels that were added
 }

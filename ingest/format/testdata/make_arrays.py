@@ -75,6 +75,38 @@ ch = {f"pair[{i + 1}]": channel(pair[:, i], 48000.0) for i in range(3)}
 ch |= {"p": channel(p, 48000.0), "cells{1}": channel(pair[:, 0], 48000.0)}
 put("v73.mat", "hdf5", ch, {"fs": "48000", "opp.rpm": "3000", "site": "anechoic"})
 
+# Cell arrays and struct arrays of MATLAB 7.3 in each other: C = {p, struct("inner", {{p}})}, s(1:2).y, and the struct
+# u with s in it. A field of a struct array is a dataset of references without a class.
+with h5py.File("arrays/cells73.mat", "w", userblock_size=512) as f:
+    def refer(name, targets, cls=""):
+        d = f.create_dataset(name, (len(targets), 1), dtype=h5py.ref_dtype)
+        if cls:
+            d.attrs["MATLAB_class"] = np.bytes_(cls)
+        for i, target in enumerate(targets):
+            d[i, 0] = f[target].ref
+
+    def make_struct(name):
+        f.create_group(name).attrs["MATLAB_class"] = np.bytes_("struct")
+
+    for i, name in enumerate("abcdef"):
+        var("#refs#/" + name, p[None, 10 * i:10 * i + 10], "double")
+    make_struct("#refs#/g")
+    refer("#refs#/g/inner", ["#refs#/b"], "cell")
+    refer("C", ["#refs#/a", "#refs#/g", "#refs#/g"], "cell")  # a second reference to g keeps the first name
+    make_struct("s")
+    refer("s/y", ["#refs#/c", "#refs#/d"])
+    make_struct("u/s")
+    make_struct("#refs#/h")
+    f["#refs#/h/z"] = p[None, 60:70]
+    f["#refs#/h/z"].attrs["MATLAB_class"] = np.bytes_("double")
+    refer("u/s/y", ["#refs#/e", "#refs#/h"])
+    refer("#refs#/k", ["#refs#/f"], "cell")
+    refer("D", ["#refs#/k"], "cell")
+with open("arrays/cells73.mat", "r+b") as f:
+    f.write(b"MATLAB 7.3 MAT-file, written by h5py".ljust(124) + b"\x00\x02IM")
+names = ["C{1}", "C{2}.inner{1}", "s(1).y", "s(2).y", "u.s(1).y", "D{1}{1}", "u.s(2).y.z"]
+put("cells73.mat", "hdf5", {name: channel(p[10 * i:10 * i + 10]) for i, name in enumerate(names)}, {})
+
 # MATLAB level 5: rows, columns, a struct, cells, compressed.
 counts = rng.integers(-2000, 2000, (150, 2)).astype("i2")
 cells = np.empty(2, dtype=object)
