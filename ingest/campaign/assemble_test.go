@@ -35,9 +35,9 @@ func conds(t testing.TB, s string) *Conditions {
 func TestReadConditions(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "c.csv")
 
-	text := "\xef\xbb\xbf# campaign 3\r\nFile;channel;t0_s;t1_s;alpha (deg);blades;wing\r\na.wav;2;0,5;;3.5;2;\"NACA; " +
+	text := "\xef\xbb\xbf# campaign 3\r\nFile;channel;t0_s;t1_s;alpha (deg);blades;wing\r\na.wav;2;0.5;;3.5;2;\"NACA; " +
 		"12\"\r\n\r\nb*.wav;;;;-1e1;3;x\r\n"
-	testfile.Write(t, path, strings.Replace(text, "0,5", "0.5", 1))
+	testfile.Write(t, path, text)
 
 	c, err := ReadLog(path, LogOptions{})
 	require.NoError(t, err)
@@ -170,25 +170,27 @@ func assemble(files []string, infos func(string) (ingest.Info, error), c *Condit
 	return runs, warnings, nil
 }
 
-// Files, rows of the table and the names of files become runs. The expected runs follow from the definitions in run.go.
+// Files, rows of the table and the names of files become runs. want has a line for each run, with its file and its
+// interval of samples, and below it a line for each recording, with the indices of its channels and its conditions. The
+// expected runs follow from the comment of Assemble; −1 is the end of the file.
 func TestAssemble(t *testing.T) {
 	pat, err := ParsePattern("S{speed}/a{alpha}.txt")
 	require.NoError(t, err)
 
 	for _, c := range []struct {
-		name  string
-		files []string
-		conds string
-		pat   *Pattern
-		konst map[string]float64
-		group Grouping
-		want  string
-		warns string
+		name      string
+		files     []string
+		conds     string
+		pat       *Pattern
+		constants map[string]float64
+		group     Grouping
+		want      string
+		warns     string
 	}{
 		{
 			name: "pattern and constants, channels together", files: []string{"S1/a3.txt", "S2/a-4.txt"}, pat: pat,
-			konst: map[string]float64{"rho": 1.2},
-			group: Grouping{Channels: []string{"drag", "Lift"}, Together: true},
+			constants: map[string]float64{"rho": 1.2},
+			group:     Grouping{Channels: []string{"drag", "Lift"}, Together: true},
 			want: "S1/a3.txt S1/a3.txt 0:-1\n  S1/a3.txt [2 1] map[alpha:3 rho:1.2 speed:1]\nS2/a-4.txt S2/a-4.txt 0:-1\n  " +
 				"S2/a-4.txt [2 1] map[alpha:-4 rho:1.2 speed:2]\n",
 		},
@@ -244,7 +246,7 @@ func TestAssemble(t *testing.T) {
 				cs = conds(t, c.conds)
 			}
 
-			runs, ws, err := assemble(c.files, fakeInfo, cs, c.pat, c.konst, c.group)
+			runs, ws, err := assemble(c.files, fakeInfo, cs, c.pat, c.constants, c.group)
 			require.NoError(t, err)
 
 			assert.Equal(t, c.want, show(runs), "runs")
@@ -260,13 +262,13 @@ func TestAssembleRefused(t *testing.T) {
 	require.NoError(t, err)
 
 	for _, c := range []struct {
-		name  string
-		files []string
-		conds string
-		pat   *Pattern
-		konst map[string]float64
-		group Grouping
-		want  []string
+		name      string
+		files     []string
+		conds     string
+		pat       *Pattern
+		constants map[string]float64
+		group     Grouping
+		want      []string
 	}{
 		{
 			name: "a file without a row", files: []string{"a1.wav", "a2.wav"}, conds: "file,U\na1.wav,1\n",
@@ -330,7 +332,7 @@ func TestAssembleRefused(t *testing.T) {
 			want: []string{"condition alpha: expected 3, as in the file's name, found 4 in c.csv, line 2"},
 		},
 		{
-			name: "pattern against constants", files: []string{"S1/a3.txt"}, pat: pat, konst: map[string]float64{"speed": 2},
+			name: "pattern against constants", files: []string{"S1/a3.txt"}, pat: pat, constants: map[string]float64{"speed": 2},
 			want: []string{"condition speed: expected 2, as in the configuration, found 1 in the file's name"},
 		},
 		{
@@ -352,7 +354,7 @@ func TestAssembleRefused(t *testing.T) {
 				cs = conds(t, c.conds)
 			}
 
-			runs, _, err := assemble(c.files, fakeInfo, cs, c.pat, c.konst, c.group)
+			runs, _, err := assemble(c.files, fakeInfo, cs, c.pat, c.constants, c.group)
 			ingesttest.WantDataError(t, runs, err, c.want...)
 		})
 	}
@@ -372,8 +374,8 @@ func TestAssembleRefused(t *testing.T) {
 	ingesttest.WantDataError(t, runs, err, "line 2", "whose clock pauses", "row0")
 }
 
-// Of any files and rows the IDs are unique, the intervals are within the file, and all recordings have the same
-// conditions.
+// For any files and rows, each row becomes a run, the IDs are unique, the intervals are within the file, and each
+// recording has the one condition of its row.
 func TestAssembleUnique(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		var files []string

@@ -40,7 +40,8 @@ func flat[T any](columns [][]T) (out []T) {
 	return out
 }
 
-// The expected pairs are what a person reads in the tables.
+// The expected pairs are what a person reads in the tables. want has the number of pairs, the outcomes, the inputs pair
+// by pair, the first values, the second values, and the runs.
 func TestReadTable(t *testing.T) {
 	for _, c := range []struct {
 		name, text string

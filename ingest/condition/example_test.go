@@ -6,7 +6,7 @@ import (
 	"doubletake/ingest/condition"
 )
 
-// The other cells of a column show what 1.200 means. Where they show nothing, such a cell is an error.
+// The other cells of a column show what 1.200 means. If they show nothing, such a cell is an error.
 func ExampleReadColumn() {
 	col, _ := condition.ReadColumn([]string{"-1,5°", "0°", "n/a", "1.200°"}, condition.ColumnOptions{})
 	fmt.Println(col.Values, col.Unit)

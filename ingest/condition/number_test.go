@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// A number in a cell as people and spreadsheets write it. Expected: what the writer means, by hand;
-// 1,234 and its like by the decimal sign.
+// A number in a cell as people and spreadsheets write it. Expected: what the writer means, by hand. A number that has
+// two readings is written as the reading with a decimal point, a bar, and the reading with a decimal comma.
 func TestRead(t *testing.T) {
 	for i, c := range []struct{ cell, want string }{
 		{"5", "5"},
@@ -148,7 +148,8 @@ func TestRead(t *testing.T) {
 	assert.Equal(t, Missing, r.Form)
 }
 
-// A column decides what a cell leaves open. Expected: by hand.
+// A column decides what a cell leaves open. cells are parted by semicolons. want has the values and their unit, "names"
+// for a column of names, or the error; behind it comes each doubt with the index of its row. Expected: by hand.
 func TestReadColumn(t *testing.T) {
 	for _, c := range []struct {
 		name, cells, want string
@@ -217,11 +218,12 @@ func TestReadColumn(t *testing.T) {
 	}
 }
 
-// Numbers in names of files. Expected: what the writer means, by hand; each line is one folder.
+// Numbers in names of files. Each line is one folder: its names are parted by blanks, and ~ stands for a blank in a name.
+// want has the numbers of each name; ? marks a number that is Doubtful. Expected: what the writer means, by hand.
 func TestCutNames(t *testing.T) {
 	for _, c := range []struct{ files, want string }{
-		{"aoa-10_r1 aoa-05_r1 aoa000_r1 aoa+05_r1 aoa+10_r1", "-10,1 -5,1 0,1 5,1 10,1"}, // case sign-after-word
-		{"alpha-4.txt alpha0.txt alpha4.txt", "-4 0 4"},                                  // case sign-hyphen
+		{"aoa-10_r1 aoa-05_r1 aoa000_r1 aoa+05_r1 aoa+10_r1", "-10,1 -5,1 0,1 5,1 10,1"},
+		{"alpha-4.txt alpha0.txt alpha4.txt", "-4 0 4"},
 		{"alpha-4.txt alpha-8.txt", "-4? -8?"},
 		{"a-5 a-10", "-5? -10?"},
 		{"aoa_-5 aoa_5", "-5 5"},

@@ -2,6 +2,7 @@ package condition
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -40,7 +41,7 @@ func TestMerge(t *testing.T) {
 		{name("APC", FileName), name("APC", log), "map[] map[rpm:APC]"},
 		{name("APC", FileName), name("HQ", log), `label rpm: expected "APC", as in the file's name, found "HQ" in ` + log},
 		{number(3, attribute), name("3", log), `label rpm: expected 3, as in the attribute RPM, found "3" in ` + log},
-		{number(3, attribute), number(nan(), log), "condition rpm: expected a finite number, found NaN in " + log},
+		{number(3, attribute), number(math.NaN(), log), "condition rpm: expected a finite number, found NaN in " + log},
 	} {
 		v, err := Merge("a.wav", map[string]Tolerance{"rpm": {Relative: 0.005}}, c.first, c.second)
 		got := fmt.Sprint(v.Numbers, v.Names)
@@ -52,7 +53,8 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// Alike returns names that a person takes for one, and not those that are two. The names were chosen by hand.
+// Alike returns the pairs of names that a person takes for one, and no pair that a person takes for two. The names were
+// chosen by hand.
 func TestAlike(t *testing.T) {
 	for names, want := range map[string]string{
 		"NACA0015,NACA 0015,naca-0015,APC-8x6,APC 8x6,APC-8x7": "[{APC 8x6 APC-8x6} {NACA 0015 NACA0015} " +
@@ -67,7 +69,9 @@ func TestAlike(t *testing.T) {
 	}
 }
 
-// Dates of one day, by hand: written in two ways, or with times of day that are too many to name anything.
+// Dates of one day: written in two ways, or with times of day that are too many to name anything. The keys are names,
+// parted by semicolons, and the values are the names of their days; they are empty if the names stay as they are.
+// Expected: by hand.
 func TestDays(t *testing.T) {
 	for names, want := range map[string]string{
 		"2024-05-06;6.5.24;7 May 2024;05/07/2024":  "2024-05-06;2024-05-06;7 May 2024;05/07/2024",
@@ -81,5 +85,3 @@ func TestDays(t *testing.T) {
 		require.Equal(t, want, got, "%s", names)
 	}
 }
-
-func nan() float64 { v := 0.0; return v / v }

@@ -123,8 +123,8 @@ func TestInvariants(t *testing.T) {
 	})
 }
 
-// The set points of 40,000 evenly spaced values take about as long as sorting them. They took 18 s when each cut looked
-// at all gaps.
+// Each of 40,000 evenly spaced values is a set point of its own, since the tolerance is a quarter of their distance. The
+// number is great because a search that looks at all gaps for each cut takes 18 s for it.
 func TestManySetPoints(t *testing.T) {
 	const n = 40000
 	v := make([]float64, n)
