@@ -218,8 +218,8 @@ func TestReadColumn(t *testing.T) {
 	}
 }
 
-// Numbers in names of files. Each line is one folder: its names are parted by blanks, and ~ stands for a blank in a name.
-// want has the numbers of each name; ? marks a number that is Doubtful. Expected: what the writer means, by hand.
+// Numbers in names of files. Each line is one folder: its names are parted by blanks, and ~ stands for a blank in a
+// name. want has the numbers of each name; ? marks a number that is Doubtful. Expected: what the writer means, by hand.
 func TestCutNames(t *testing.T) {
 	for _, c := range []struct{ files, want string }{
 		{"aoa-10_r1 aoa-05_r1 aoa000_r1 aoa+05_r1 aoa+10_r1", "-10,1 -5,1 0,1 5,1 10,1"},

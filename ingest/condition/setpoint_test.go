@@ -123,8 +123,8 @@ func TestInvariants(t *testing.T) {
 	})
 }
 
-// Each of 40,000 evenly spaced values is a set point of its own, since the tolerance is a quarter of their distance. The
-// number is great because a search that looks at all gaps for each cut takes 18 s for it.
+// Each of 40,000 evenly spaced values is a set point of its own, since the tolerance is a quarter of their distance.
+// The number is great because a search that looks at all gaps for each cut takes 18 s for it.
 func TestManySetPoints(t *testing.T) {
 	const n = 40000
 	v := make([]float64, n)
