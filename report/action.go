@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 
 	"doubletake/train/score"
 )
@@ -43,14 +44,14 @@ func undecidedAction(list []score.OutcomeTrust) string {
 		return fmt.Sprintf("Use only the %s interval of %s.", levelText(list[0].Level), outcomesWord(list))
 	}
 
-	amount := "" // of the error, if there is a single one
-	whose := "their intervals"
-	if len(list) == 1 {
-		amount = " (" + unitOf(list[0]).amount(list[0].RMSE) + ")"
-		whose = "its interval"
+	// The measured error is normal enough to give an interval, and contains the error that the model did not expect.
+	factor := math.Sqrt2 * math.Erfinv(list[0].Level)
+	if len(list) > 1 {
+		return fmt.Sprintf("For %s use ±\u00a0%.3g times the error, not the intervals.", outcomesWord(list), factor)
 	}
 
-	return fmt.Sprintf("Use the error of %s%s, not %s.", outcomesWord(list), amount, whose)
+	return fmt.Sprintf("For %s use ±\u00a0%s (%.3g times its error), not its interval.", outcomesWord(list),
+		unitOf(list[0]).amount(factor*list[0].RMSE), factor)
 }
 
 // holdsAtLevel reports whether the only doubt about each outcome is that its 68 % intervals contain too few values.

@@ -28,28 +28,30 @@ var (
 	}
 )
 
-// The interval of an undecided outcome can be used at 95 % if its 68 % intervals are the only doubt.
+// The interval of an undecided outcome can be used at 95 % if its 68 % intervals are the only doubt. Otherwise the
+// measured error gives one: 95 % of a normal distribution are within 1.96 deviations, here 1.96 × 3.0 = 5.9.
 func TestUndecidedAction(t *testing.T) {
 	only := undecidedBy("y", missesAt68)
 	weak := undecidedBy("z", nearlyFails)
 	assert.Equal(t, "Use only the 95\u00a0% interval of y.", undecidedAction([]score.OutcomeTrust{only}))
-	assert.Equal(t, "Use the error of z (3.0 N), not its interval.", undecidedAction([]score.OutcomeTrust{weak}))
-	assert.Equal(t, "Use the error of y, z, not their intervals.", undecidedAction([]score.OutcomeTrust{only, weak}))
+	assert.Equal(t, "For z use ±\u00a05.9 N (1.96 times its error), not its interval.",
+		undecidedAction([]score.OutcomeTrust{weak}))
+	assert.Equal(t, "For y, z use ±\u00a01.96 times the error, not the intervals.",
+		undecidedAction([]score.OutcomeTrust{only, weak}))
 }
 
-// Each step says which grades further test runs can give, and what a training run is forecast to give. The numbers of
-// runs are those of score.TestOutlook, less the measured runs: 14 − 13, 16 − 15, 23 − 15 and 18 − 15. The forecast is
+// Each step says how many further test runs decide the interval if they are like the measured ones, and what a training
+// run is forecast to give. The numbers of runs are those of score.TestOutlook, less the measured runs: 14 − 13 and
+// 16 − 15. The forecast is
 // given here; it is left out if the interval contains too few values.
 func TestDecidingWords(t *testing.T) {
 	s := Split{Name: "s", HeldOut: "blades = 2", Honest: calibratedBy(undecidedBy("y", missesAt68))}
 	s.Honest.Record.Forecast = []interval.Forecast{{Half: []float64{12}}, {Runs: 1, Half: []float64{7.5}}}
 	for want, evidence := range map[string]score.Evidence{
-		"To decide, measure runs with blades = 2: 1 more like these 13 makes it hold; bad ones do not make it " +
-			"fail.": nearlyHolds,
-		"To decide, measure runs with blades = 2: 1 more like these 15 makes it fail; 8 more with all values in the " +
-			"68\u00a0% intervals make it hold. To improve, train on one.": nearlyFails,
-		"Runs with blades = 2 like these 15 do not decide it; 3 more with all values in the 68\u00a0% intervals make it " +
-			"hold. To improve, train on one: ±\u00a07.5 instead of ±\u00a012 N (forecast).": missesAt68,
+		"To decide, measure 1 more test run with blades = 2: if it is like these 13, the interval holds.":  nearlyHolds,
+		"1 more test run like these 15 would make it fail. Measure a run with blades = 2 and train on it.": nearlyFails,
+		"More test runs like these 15 do not decide it. Measure a run with blades = 2 and train on it: ±\u00a07.5 instead " +
+			"of ±\u00a012 N (forecast).": missesAt68,
 		"No test run decides an interval as wide as this one. Train on a run with blades = 2: ±\u00a07.5 instead of " +
 			"±\u00a012 N (forecast).": tooWide,
 	} {
@@ -61,7 +63,8 @@ func TestDecidingWords(t *testing.T) {
 	assert.Empty(t, s.decidingWords(holding("y", "N", 3, 12, 0.3)))
 
 	s.HeldOut = "a random share of 0.2 of the conditions, drawn for s"
-	assert.Contains(t, s.decidingWords(undecidedBy("y", nearlyFails)), "To decide, measure runs with such conditions: ")
+	assert.Contains(t, s.decidingWords(undecidedBy("y", nearlyFails)),
+		"Measure a run with such conditions and train on it.")
 }
 
 // Undecided and failing rows have steps in the order of the table: the failing row first, then by R². Outcomes with the

@@ -100,51 +100,32 @@ func (s Split) undecidedWords(trust score.OutcomeTrust, place string) string {
 		forecast = s.forecastWords(trust.Outcome)
 	}
 
-	return tests + " " + joinTexts(": ", "To improve, train on one", forecast) + "."
+	return tests + " " + joinTexts(": ", "Measure a run with "+place+" and train on it", forecast) + "."
 }
 
-// outlookWords says which grades are possible with more test runs: the grade if they are like the measured runs, and
-// the grade if they are as good or as bad as they can be.
+// outlookWords says how many more test runs decide an interval if they are like the measured runs, and what they show
+// then.
 func outlookWords(outlook score.Outlook, evidence score.Evidence, place string) string {
 	like := "like these " + fmt.Sprint(evidence.Units)
 	if evidence.Units == 1 {
 		like = "like this one"
 	}
 
-	inside := "inside"
-	if evidence.MissesAt68() {
-		inside = "in the 68\u00a0% intervals"
-	}
-
-	possible := "; no number of runs makes it hold"
-	if outlook.FewestHold > 0 {
-		runs := outlook.FewestHold - evidence.Units
-		possible = fmt.Sprintf("; %d more with all values %s %s it hold", runs, inside, makes(runs))
-	}
-
-	runs := outlook.Units - evidence.Units
+	more := outlook.Units - evidence.Units
 	switch {
 	case outlook.Units == 0:
-		return fmt.Sprintf("Runs with %s %s do not decide it%s.", place, like, possible)
+		return fmt.Sprintf("More test runs %s do not decide it.", like)
 	case outlook.Like == score.Fails:
-		return fmt.Sprintf("To decide, measure runs with %s: %d more %s %s it fail%s.", place, runs, like, makes(runs),
-			possible)
-	case outlook.Worst == score.Fails:
-		possible = ""
-	default:
-		possible = "; bad ones do not make it fail"
+		return fmt.Sprintf("%s %s would make it fail.", numbered(more, "more test run", "more test runs"), like)
 	}
 
-	return fmt.Sprintf("To decide, measure runs with %s: %d more %s %s it hold%s.", place, runs, like, makes(runs),
-		possible)
-}
-
-// makes returns the verb for a number of runs.
-func makes(runs int) string {
-	if runs == 1 {
-		return "makes"
+	they := "they are"
+	if more == 1 {
+		they = "it is"
 	}
-	return "make"
+
+	return fmt.Sprintf("To decide, measure %s with %s: if %s %s, the interval holds.",
+		numbered(more, "more test run", "more test runs"), place, they, like)
 }
 
 // forecastWords forecasts the interval of an outcome after one training run: "± 1 instead of ± 2 dB (forecast)". It

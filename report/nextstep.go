@@ -92,7 +92,8 @@ func (d *Detail) narrowing() *step {
 	} else {
 		next.Row = clean(best.split.Name) + " " + clean(trust.Outcome)
 		next.Grade = string(trust.Grade())
-		next.Words = fmt.Sprintf("A training run narrows it most: with %s, ±\u00a0%s instead of ±\u00a0%s (forecast)",
+		next.Words = fmt.Sprintf(
+			"Of all rows, a training run narrows this most: with %s, ±\u00a0%s instead of ±\u00a0%s (forecast)",
 			joinTexts(" at ", best.split.place(), d.widestPlace(best.split, trust.Outcome)),
 			unitOf(trust).cell(one, undefined).plain(), amountsIn(trust.Unit, now, now))
 	}

@@ -61,7 +61,7 @@ func (s Split) closerWords() string {
 		more = " and " + numbered(n, "more outcome", "more outcomes")
 	}
 
-	return fmt.Sprintf("%s is closer for %s%s (%s), %s", best.name, clean(best.outcome.Outcome), more,
+	return fmt.Sprintf("%s is closer here for %s%s (%s), %s", best.name, clean(best.outcome.Outcome), more,
 		unitOf(best.outcome).amount(best.error), best.advice(s.model()))
 }
 
@@ -80,5 +80,6 @@ func (p plainModel) advice(model string) string {
 		return "but not on left-out training groups: rely on the " + model
 	}
 
-	return fmt.Sprintf("but %.2g times as wrong on left-out training groups: do not use it", p.leftOut)
+	return fmt.Sprintf("but %.2g times as wrong as the %s on left-out training groups: do not prefer it", p.leftOut,
+		model)
 }

@@ -260,7 +260,7 @@ func (s Split) boundsWords() string {
 		return ""
 	}
 
-	return shareText(share) + " of the levels are upper bounds"
+	return "Over all outcomes, " + shareText(share) + " of the levels are upper bounds"
 }
 
 // networkLine describes the paper's network on a split in one line, with means over the outcomes. The rise of E|cov| is

@@ -80,9 +80,8 @@ func TestSentenceOfWeakEvidence(t *testing.T) {
 	s := Split{HeldOut: "u = 4.7", Honest: calibratedBy(lift)}
 	want := "u = 4.7 held out (2 runs), calibrated model: undecided: 95\u00a0% intervals contain 75\u00a0% of the " +
 		"values (10 to 100\u00a0%), 68\u00a0% intervals 25\u00a0%. " +
-		"Use the error of lift_n (94 N), not its interval. To decide, measure runs with u = 4.7: 17 more like these 2 " +
-		"make it fail; 7 more with all values in the 68\u00a0% intervals make it hold. To improve, train on one. Error " +
-		"94 N, 95\u00a0% intervals ± 15 N. 75\u00a0% of"
+		"For lift_n use ±\u00a0180 N (1.96 times its error), not its interval. 17 more test runs like these 2 would make " +
+		"it fail. Measure a run with u = 4.7 and train on it. Error 94 N, 95\u00a0% intervals ± 15 N. 75\u00a0% of"
 	if got := s.Sentence(); !strings.HasPrefix(got, want) {
 		t.Errorf("%s\nexpected %s", got, want)
 	}
@@ -116,7 +115,8 @@ func TestSentenceOfWeakEvidence(t *testing.T) {
 	// An interval more than three times as wide as the mean ± 1.96 deviations of the outcomes never holds.
 	s = Split{HeldOut: "blades = 3", Honest: calibratedBy(holding("bpf1_db", "dB", 3, 9, 3.4))}
 	assert.Contains(t, s.Sentence(), "undecided: the interval is 340\u00a0% as wide as the data's own spread. "+
-		"Use the error of bpf1_db (3.0 dB), not its interval. No test run decides an interval as wide as this one. Train on")
+		"For bpf1_db use ±\u00a05.9 dB (1.96 times its error), not its interval. "+
+		"No test run decides an interval as wide as this one. Train on")
 
 	// A wide interval that fails fails.
 	s = Split{HeldOut: "blades = 2", Honest: calibratedBy(list...)}
