@@ -14,12 +14,11 @@ func (r Rotor) Orders(blades int, rpm, thetaDeg float64) []complex128 {
 	return a[:]
 }
 
-// TonePower returns the mean square pressure in Pa² of each shaft order: |A_k|²/2, at multiples of the
-// blade number raised by the mean square of the tone modulation, 0 for orders that the recorder's
-// rate leaves out.
+// TonePower returns the mean square pressure in Pa² of each shaft order, |A_k|²/2. The tone modulation adds its mean
+// square to orders that are multiples of the blade number. Orders above the recorder's limit have 0.
 func (r Rotor) TonePower(blades int, rpm, thetaDeg float64) []float64 {
 	a := r.Orders(blades, rpm, thetaDeg)
-	am := max(r.ToneModulation, 0)
+	am := r.ToneModulation
 
 	p := make([]float64, len(a))
 	for k := 1; k <= topOrder(rpm, r.RateHz); k++ {
