@@ -9,23 +9,18 @@ import (
 	"doubletake/train/score"
 )
 
-// The severity of a flag with a limit is its value over the limit. A ratio without a limit is as severe as its inverse,
-// and no value inside is worse than any share.
+// The severity of a flag with a limit is its value over the limit. A flag without a limit has a ratio that should be 1:
+// a ratio is as severe as its inverse, and 0 is more severe than any other ratio.
 func TestSeverity(t *testing.T) {
 	for name, c := range map[string]struct {
 		flag score.Flag
 		want float64
 	}{
-		"three limits":  {score.Flag{Value: 0.6, Limit: 0.2}, 3},
-		"half":          {score.Flag{Value: 0.5}, 2},
-		"twice":         {score.Flag{Value: 2}, 2},
-		"nothing is in": {score.Flag{Value: 0}, math.Inf(1)},
+		"three times the limit": {score.Flag{Value: 0.75, Limit: 0.25}, 3},
+		"a ratio of a half":     {score.Flag{Value: 0.5}, 2},
+		"a ratio of two":        {score.Flag{Value: 2}, 2},
+		"a ratio of zero":       {score.Flag{Value: 0}, math.Inf(1)},
 	} {
-		severity := Violation{Flag: c.flag}.severity()
-		if math.IsInf(c.want, 1) {
-			assert.Equal(t, c.want, severity, name)
-		} else {
-			assert.InDelta(t, c.want, severity, 1e-12, name)
-		}
+		assert.Equal(t, c.want, Violation{Flag: c.flag}.severity(), name)
 	}
 }

@@ -2,7 +2,6 @@ package recording
 
 import (
 	"context"
-	"errors"
 	"io"
 	"testing"
 
@@ -10,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// ramp is a source of so many samples, each its own number.
+// ramp is a source with the given number of samples. Each sample is its own number, counted from 0.
 type ramp int64
 
 func (r ramp) Read(_ []int, start int64, dst [][]float64) (int, error) {
@@ -26,10 +25,13 @@ func (r ramp) Read(_ []int, start int64, dst [][]float64) (int, error) {
 	return len(dst[0]), nil
 }
 
-// Columns are read over the pieces they are read in, and an end before their last
-// sample is an error. Expected: the numbers from start on.
+// ReadColumns joins the parts that it reads, of readSamples each. Expected: the numbers of the samples from start on.
+// An end of the source before the last sample is an error, and so is a cancelled context.
 func TestReadColumns(t *testing.T) {
-	const start, n = 3, 2<<16 + 5
+	const (
+		start = 3
+		n     = 2*readSamples + 5
+	)
 	got, err := ReadColumns(context.Background(), ramp(start+n), []int{0, 1}, start, n)
 	require.NoError(t, err)
 
@@ -38,19 +40,16 @@ func TestReadColumns(t *testing.T) {
 		want[k] = float64(start + k)
 	}
 
-	require.Len(t, got, 2, "other samples")
-	require.Equal(t, want, got[0], "other samples")
-	assert.Equal(t, want, got[1], "other samples")
+	require.Len(t, got, 2, "channels")
+	assert.Equal(t, want, got[0], "samples of the first channel")
+	assert.Equal(t, want, got[1], "samples of the second channel")
 
-	if _, err := ReadColumns(context.Background(), ramp(start+n-1), []int{0}, start, n); !errors.Is(err,
-		io.ErrUnexpectedEOF) {
-		t.Errorf("an early end: %v", err)
-	}
+	_, err = ReadColumns(context.Background(), ramp(start+n-1), []int{0}, start, n)
+	assert.ErrorIs(t, err, io.ErrUnexpectedEOF, "a source that ends one sample early")
 
 	cancelled, cancel := context.WithCancel(context.Background())
 	cancel()
 
-	if _, err := ReadColumns(cancelled, ramp(start+n), []int{0}, start, n); !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled: %v", err)
-	}
+	_, err = ReadColumns(cancelled, ramp(start+n), []int{0}, start, n)
+	assert.ErrorIs(t, err, context.Canceled)
 }

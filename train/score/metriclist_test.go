@@ -1,12 +1,13 @@
 package score
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 )
 
-// Every metric has a unique key, a symbol and a meaning. Tables show it as it is or in hundredths.
+// Every metric has a unique key, a symbol, a meaning and an input. Tables show it as it is or in hundredths.
 func TestMetrics(t *testing.T) {
 	seen := map[string]bool{}
 	for _, m := range Metrics {
@@ -20,7 +21,18 @@ func TestMetrics(t *testing.T) {
 		seen[m.Key] = true
 		assert.Equal(t, m.What, MetricOf(m.Key).What, "%s is found by its key", m.Key)
 	}
+}
 
-	assert.Len(t, keys(Parts), 17)
-	assert.Len(t, keys(Methods), 18)
+// The numbers that compare the network with other methods have both inputs, parts of a split and methods. Expected: R²,
+// the measured squared error, and the ratio of errors and claims with its standard error.
+func TestMetricsOfPartsAndMethods(t *testing.T) {
+	methods := keys(Methods)
+	var shared []string
+	for _, key := range keys(Parts) {
+		if slices.Contains(methods, key) {
+			shared = append(shared, key)
+		}
+	}
+
+	assert.Equal(t, []string{"r2", "e", "sum_e_ratio", "sum_e_ratio_se"}, shared)
 }
