@@ -11,6 +11,9 @@ import (
 	"doubletake/train/triplets"
 )
 
+// This file reads what the other program's table states at each pair: means, and variances or intervals if it has them.
+// The columns of an outcome have its name and a suffix, such as "_low" for the lower end of an interval (suffixes).
+
 // predictions is the user's table of predictions, with the row of each pair.
 type predictions struct {
 	*pairs.Cells
@@ -31,8 +34,8 @@ type given struct {
 	group    []string         // by pair: the group that the prediction was trained without; "" if there is none
 	trained  []bool           // by pair: the table says that the program was trained on it
 	complete []bool           // by pair: it has a mean, and the variance, covariance and interval that others have
-	unstated bool             // the table states only means
-	open     bool             // some bounds of intervals are infinite
+	unstated bool             // the table states neither variances nor intervals
+	open     bool             // some bounds of intervals are infinite, so that their widths mean nothing
 }
 
 // kindOf returns the kind of the numbers in columns with a suffix, which decides how their units are converted.
@@ -50,7 +53,7 @@ func kindOf(suffix string) pairs.Kind {
 }
 
 // readColumns reads the columns of all outcomes with a suffix, N×Out. The suffix "" means the columns of means. It
-// returns nil if an outcome has no such column.
+// returns nil if an outcome has no such column, and an error if a column has no number or a negative deviation.
 func (p *predictions) readColumns(set triplets.Set, suffix string) ([]float64, error) {
 	values := make([]float64, set.N*set.Out)
 	for j, quantity := range set.Outcomes {

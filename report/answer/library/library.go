@@ -1,6 +1,11 @@
 // Package library learns the prior of the calibration of new campaigns from finished runs. The calibration states by
 // which factor the errors on new groups exceed the errors that a model states. The finished runs left groups out of
 // training, and the errors on these groups show the factors. See docs/honest.md.
+//
+// A calibration belongs to one split of an experiment. A family is the calibrations below one work directory: it counts
+// as independent of the other families, so that each family shows how well a prior of the others describes it. Claims
+// of networks are too small by other factors than the claims of processes, so that a prior is learned for one of the
+// two kinds: Library.Like names the built-in prior for models of that kind.
 package library
 
 import (
@@ -30,8 +35,8 @@ type Library struct {
 	Groups   int      // number of measured groups
 	Notes    []string // for people
 
-	// For each held-out group: by which factor E|cov| is larger than in training, and the share of its values inside the
-	// 95 % intervals.
+	// By held-out group: by which factor E|cov|, the mean absolute covariance of the networks' answers, is larger than in
+	// training, and the share of the group's values inside the 95 % intervals.
 	rises, inside []float64
 }
 
@@ -73,35 +78,31 @@ func (h heldOut) isKnown() bool { return !math.IsNaN(h.rise) && !math.IsNaN(h.in
 // fewGroups is the number of groups below which the built-in prior is safer.
 const fewGroups = 10
 
-// Learn learns a prior from the calibrations below the folders. Each folder is a family. If some models are not
-// networks, Learn leaves networks aside, because their errors exceed the errors that they state by other factors. The
-// splits of an experiment leave out the same groups for the most part, so that together they count as one.
+// Learn learns a prior with the given name from the calibrations below the folders, of which there must be at least
+// one. Each folder is a family. If some models are not networks, Learn leaves networks aside, because their errors
+// exceed the errors that they state by other factors. The splits of an experiment leave out the same groups for the
+// most part, so that together they count as one. Learn returns an error if a folder has no calibration with enough
+// groups.
 func Learn(ctx context.Context, dirs []string, name string) (*Library, error) {
-	var files [][]calibration
+	var byFolder [][]calibration
 	seen := map[string]string{}
-	library := &Library{Like: "wide"}
-
 	for _, dir := range dirs {
 		list, err := read(ctx, dir, seen)
 		if err != nil {
 			return nil, err
 		}
 
-		files = append(files, list)
+		byFolder = append(byFolder, list)
 	}
 
-	isLike := func(c calibration) bool { return c.like.Name == library.Like }
-	like := files[0][0].like
-	if !slices.ContainsFunc(slices.Concat(files...), isLike) {
-		library.Like = like.Name // all models are networks
-	}
-
+	like := commonPrior(slices.Concat(byFolder...))
+	library := &Library{Like: like.Name}
+	isOther := func(c calibration) bool { return c.like.Name != like.Name }
 	networks := 0 // number of calibrations that are left aside
-	for i, list := range files {
-		same := slices.DeleteFunc(slices.Clone(list), func(c calibration) bool { return !isLike(c) })
+	for i, list := range byFolder {
+		same := slices.DeleteFunc(slices.Clone(list), isOther)
 		networks += len(list) - len(same)
 		if len(same) > 0 {
-			like = same[0].like
 			library.add(dirs[i], same)
 		}
 	}
@@ -114,6 +115,18 @@ func Learn(ctx context.Context, dirs []string, name string) (*Library, error) {
 	library.learn(like, name)
 
 	return library, ctx.Err()
+}
+
+// commonPrior returns the built-in prior for the models from which Learn learns: the prior "wide" if any model has it,
+// and otherwise, if all models are networks, the prior of the first. all must not be empty.
+func commonPrior(all []calibration) scale.Prior {
+	for _, c := range all {
+		if c.like.Name == "wide" {
+			return c.like
+		}
+	}
+
+	return all[0].like
 }
 
 // read returns the calibrations below a folder from which a prior can be learned. seen has the folder of each file that
@@ -234,7 +247,8 @@ func readHeldOut(split string) (heldOut, error) {
 	return unknown, nil
 }
 
-// coverage95 is the index of the level 95 % among the levels at which the report states the share inside.
+// coverage95 is the index of the level 95 % among the levels at which the report states the share inside
+// (score.Levels).
 const coverage95 = 2
 
 // group identifies a measured group.

@@ -12,11 +12,15 @@ import (
 	"doubletake/train/score"
 )
 
+// This file defines the columns of all outputs, so that CSV, JSON and the Python package have the same numbers. A
+// column is one number or text of the prediction of an outcome, such as its mean. A cell is that prediction at one
+// condition.
+
 // cell is the prediction of one outcome at one condition.
 type cell struct {
 	*Answer
-	i int // condition
-	j int // outcome
+	i int // number of the condition
+	j int // number of the outcome
 	k int // place in lists of conditions × outcomes
 }
 
@@ -36,8 +40,8 @@ func (c cell) interval() (low, high float64) {
 	return c.Network.Mu[c.k] - half, c.Network.Mu[c.k] + half
 }
 
-// chebyshev returns the half width of the networks' interval of the mean. It is NaN if C ≤ 0, and outside the
-// training range unless the options ask for extrapolation.
+// chebyshev returns the half width of the networks' interval of the mean, by Chebyshev's inequality from their claim C.
+// It is NaN if C ≤ 0, and outside the training range unless the options ask for extrapolation.
 func (c cell) chebyshev() float64 {
 	if c.silent(c.i) {
 		return math.NaN()

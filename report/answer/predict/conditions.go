@@ -16,8 +16,13 @@ import (
 	"doubletake/train/honest/interval"
 )
 
+// This file reads conditions from the command line and from tables. A condition gives values of inputs. Instead of an
+// input it may give its sources, which are numbers that the input is computed from (derived.go). It may also name
+// things, such as a wing, under labels of the calibrated model.
+
 // ParseAt reads conditions from the command line: "blades=3,rpm=5000", several joined by ";". Every input must occur
-// once, or follow from the sources that the condition gives. x is row-major in the order of InputNames.
+// once, or follow from the sources that the condition gives. An input with several values ("rpm=3000:5000:1000") gives
+// a condition for each. x is row-major in the order of InputNames, in the units of the inputs.
 //
 // A condition may also name labels of the calibrated model ("wing=A"). The measurements of a named thing count; a label
 // that is not given belongs to a new thing. things has the names of each condition, by label.
@@ -28,7 +33,7 @@ func (m *Models) ParseAt(s string) (x []float64, things []map[string]string, err
 			return nil, nil, err
 		}
 
-		rows, err := m.points(inputs, named)
+		rows, err := m.parsePoints(inputs, named)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -40,8 +45,9 @@ func (m *Models) ParseAt(s string) (x []float64, things []map[string]string, err
 	return x, things, nil
 }
 
-// points returns the conditions that a text without names of things means, as rows of inputs.
-func (m *Models) points(text string, things map[string]string) ([][]float64, error) {
+// parsePoints returns the conditions that a text without names of things means, as rows of all inputs. things has the
+// names that the text had, by label, because inputs may be computed from them.
+func (m *Models) parsePoints(text string, things map[string]string) ([][]float64, error) {
 	axes, err := m.axes(text)
 	if err != nil {
 		return nil, err
@@ -72,9 +78,10 @@ func (m *Models) axes(text string) ([]kv.Axis, error) {
 	})
 }
 
-// rows returns the values of the given inputs for each point of a grid.
+// rows returns the values of the given inputs, which are places among InputNames, for each point of a grid. things are
+// the names of all points, by label.
 func (m *Models) rows(axes []kv.Axis, inputs []int, things map[string]string) ([][]float64, error) {
-	rows := points(axes)
+	rows := gridPoints(axes)
 	for i, point := range rows {
 		stated := map[string]float64{}
 		for k, axis := range axes {
@@ -102,9 +109,9 @@ func (m *Models) allInputs() []int {
 	return places
 }
 
-// missing returns the error about a condition that states neither an input nor the sources from which the input is
+// missingInput returns the error about a condition that states neither an input nor the sources from which the input is
 // computed.
-func (m *Models) missing(name string) error {
+func (m *Models) missingInput(name string) error {
 	remedy := ""
 	if sources := m.derivation().set.Sources(name); len(sources) > 0 {
 		remedy = ", and so is a number that it is computed from: " + strings.Join(sources, ", ")
@@ -137,7 +144,8 @@ func (m *Models) splitLabels(condition string) (inputs string, named map[string]
 	return strings.Join(items, ","), named, nil
 }
 
-// Labels returns the names of the labels that a condition may name.
+// Labels returns the names of the labels that a condition may name. It returns an empty list, not nil, if there are
+// none.
 func (m *Models) Labels() []string {
 	labels := []string{}
 	if m.Honest == nil {
@@ -206,7 +214,7 @@ func (m *Models) Grid(text string) (*Grid, error) {
 		}
 	}
 
-	for _, point := range points(axes) {
+	for _, point := range gridPoints(axes) {
 		grid.Stated = append(grid.Stated, lists.Pick(point, places))
 	}
 
@@ -215,8 +223,8 @@ func (m *Models) Grid(text string) (*Grid, error) {
 	return grid, err
 }
 
-// points returns the points of a grid, with a value of each axis.
-func points(axes []kv.Axis) [][]float64 {
+// gridPoints returns the points of a grid: all combinations of the values of the axes.
+func gridPoints(axes []kv.Axis) [][]float64 {
 	var values [][]float64
 	for _, axis := range axes {
 		values = append(values, axis.Values)

@@ -10,6 +10,10 @@ import (
 	"doubletake/report/pairs"
 )
 
+// This file computes inputs that the configuration of the experiment defines by an expression, such as a tip speed. The
+// sources of such an input are the conditions in its expression. The table of the experiment's pairs has the
+// expressions.
+
 // derivation says how inputs are computed from conditions that were measured.
 type derivation struct {
 	set     *derive.Set
@@ -83,16 +87,16 @@ func (m *Models) statedInputs(has func(name string) bool) ([]int, error) {
 
 	for _, source := range m.Sources() {
 		if has(source) && !isUsed[source] {
-			return nil, m.lacking(source, has)
+			return nil, m.missingSources(source, has)
 		}
 	}
 
 	return inputs, nil
 }
 
-// lacking returns the error about a condition that states a source, but lacks another one that the computed input
-// needs.
-func (m *Models) lacking(source string, has func(name string) bool) error {
+// missingSources returns the error about a condition that states a source, but lacks another one that the computed
+// input needs.
+func (m *Models) missingSources(source string, has func(name string) bool) error {
 	set := m.derivation().set
 	isComputed := func(name string) bool { return set.Needs(name, source) }
 	names := m.InputNames()
@@ -163,7 +167,7 @@ func (m *Models) complete(inputs []int, stated map[string]float64, names map[str
 		}
 
 		if !isStated {
-			return nil, m.missing(name)
+			return nil, m.missingInput(name)
 		}
 
 		row = append(row, value)

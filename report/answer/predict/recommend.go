@@ -21,6 +21,10 @@ import (
 	"doubletake/train/score"
 )
 
+// This file reads the calibrated model of the split, and predicts with it. A record says how predictions did on values
+// that the models had not seen: the error of the mean, and the share of values inside the intervals. Without a record,
+// and without a left-out group that shows the error at a condition, there is no interval there.
+
 // splitDir returns the folder of the split that the first model belongs to.
 func (m *Models) splitDir() string {
 	dir := filepath.Dir(m.Paths[0])
@@ -110,7 +114,7 @@ func (m *Models) readRecord() error {
 		names = []string{m.Card.Split}
 	}
 
-	isFinal := len(m.Card.Record) > 0
+	isFinal := len(m.Card.Record) > 0 // the card of a final model names the splits whose records count
 	hasOwnRecord := m.Honest != nil && m.Honest.Record != nil
 	for _, split := range doc.Splits {
 		isOther := !isFinal && split.HeldOut != m.Card.HeldOut // of the same name, from an earlier run
