@@ -122,17 +122,17 @@ func TestFindRefused(t *testing.T) {
 	}
 }
 
-// A pattern with ** matches like its definition, which tries every number of elements for it.
+// A pattern with ** matches the paths that its definition matches: byDefinition tries every number of elements for **.
 func TestGlobMatch(t *testing.T) {
-	var slow func(p, n []string) bool
-	slow = func(p, n []string) bool {
+	var byDefinition func(p, n []string) bool
+	byDefinition = func(p, n []string) bool {
 		if len(p) == 0 {
 			return len(n) == 0
 		}
 
 		if p[0] == "**" {
 			for k := 0; k <= len(n); k++ {
-				if slow(p[1:], n[k:]) {
+				if byDefinition(p[1:], n[k:]) {
 					return true
 				}
 			}
@@ -140,7 +140,7 @@ func TestGlobMatch(t *testing.T) {
 			return false
 		}
 
-		return len(n) > 0 && matchElement(p[0], n[0]) && slow(p[1:], n[1:])
+		return len(n) > 0 && matchElement(p[0], n[0]) && byDefinition(p[1:], n[1:])
 	}
 
 	rapid.Check(t, func(rt *rapid.T) {
@@ -148,7 +148,7 @@ func TestGlobMatch(t *testing.T) {
 
 		n := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "ab", "c"}), 1, 5).Draw(rt, "n")
 		got := matchElements(p, n)
-		want := slow(p, n)
+		want := byDefinition(p, n)
 		require.Equal(rt, want, got, "%v ~ %v", p, n)
 	})
 }

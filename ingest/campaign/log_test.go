@@ -27,10 +27,11 @@ func (r ConditionRow) stated() (values []float64, names []string) {
 	return values, names
 }
 
+// lauf are the recordings of the logs in testdata/logs.
 var lauf = []string{"raw/lauf_01.wav", "raw/lauf_02.wav", "raw/lauf_03.wav"}
 
-// Logs as programs write them. Expected values are those that make.py.txt gave to Python's csv and
-// codecs.
+// Logs as programs write them. Expected values: make.py.txt beside the logs wrote them with Python's csv and codecs.
+// want has the names, units and labels of the log, and then of each row the file, the numbers and the names.
 func TestReadLog(t *testing.T) {
 	for _, c := range []struct {
 		name, want string
@@ -87,7 +88,8 @@ func TestReadLog(t *testing.T) {
 	}
 }
 
-// Small logs with everything that a person may write in a cell or in a header. The expected values were read by eye.
+// Small logs with what people write in cells and headers. want has the names of the conditions, and the numbers of each
+// row. The expected values were read by eye.
 func TestReadLogCells(t *testing.T) {
 	for _, c := range []struct {
 		name, text string

@@ -293,7 +293,8 @@ func TestPairsOfRuns(t *testing.T) {
 	}
 }
 
-// Groups as the words say them: each row joins the first group whose every member it equals, by tolerances and labels.
+// Random rows are grouped as the comment of condition.Groups says: each row joins the first group all of whose rows it
+// equals, by tolerances and labels. Expected: the same search written out row by row.
 func TestGroups(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for i := range 300 {

@@ -18,13 +18,17 @@ import (
 	"doubletake/pipeline/engine"
 )
 
-// factor is an input of a generated campaign: its name here, how names and headers write it,
-// the unit, and the values that campaigns set.
+// factor is an input of a generated campaign.
 type factor struct {
-	name                         string
-	letter, word, english, other string
-	unit, behind                 string
-	from, step                   float64
+	name    string  // as the program calls the condition
+	letter  string  // its letter in names of files
+	word    string  // its word in names of files
+	english string  // its header in logs
+	other   string  // its header in German logs
+	unit    string  // in logs; "": none
+	behind  string  // its unit behind a number in names of files; "": none
+	from    float64 // the least value that campaigns set
+	step    float64 // the difference of its values
 }
 
 var factors = []factor{
@@ -47,19 +51,21 @@ var thingNames = [][]string{
 
 // made is a generated campaign.
 type made struct {
-	style   string
+	style   string // how the names or the log are written, for messages
 	inputs  []factor
 	rows    []madeRow
-	thing   bool
-	day     bool
+	thing   bool    // the rows have things
+	day     bool    // the rows have days
 	scatter float64 // relative, of inputs in logs
 }
 
+// madeRow is a recording of a generated campaign.
 type madeRow struct {
-	values     []float64
-	thing, day string
-	repeat     int
-	file       string
+	values []float64 // of the inputs, in their order
+	thing  string    // "": the campaign has no things
+	day    string    // "": the campaign has no days
+	repeat int       // from 1
+	file   string
 }
 
 // generate makes the table of a campaign: a crossing of inputs, things, days and repeats.
@@ -183,103 +189,103 @@ func (m *made) byNames(t *testing.T, rng *rand.Rand, dir string) {
 	m.write(t, rng, dir)
 }
 
-// logStyles are separator, decimal mark, and how the log is typed.
-var logStyles = []string{
-	"comma", "semicolon, decimal commas", "tabs, units in brackets", "row of units", "units in cells", "thousands",
-	"title, counter, remarks", "names without ending",
+// logStyle is a way in which people type a log.
+type logStyle struct {
+	name         string
+	separator    string
+	isGerman     bool // German headers and decimal commas
+	unitsInHeads bool // units in brackets behind the headers
+	unitsBelow   bool // a row of units below the headers
+	unitsInCells bool // units behind the numbers
+	thousands    bool // commas between the thousands of speeds
+	hasTitle     bool // a title above the header, and a column that counts the rows
+	lacksEndings bool // names of files in upper case without their endings
 }
 
-// byLog writes a campaign with a log, which has nuisance columns besides.
+var logStyles = []logStyle{
+	{name: "comma", separator: ","},
+	{name: "semicolon, decimal commas", separator: ";", isGerman: true},
+	{name: "tabs, units in brackets", separator: "\t", unitsInHeads: true},
+	{name: "row of units", separator: ",", unitsBelow: true},
+	{name: "units in cells", separator: ",", unitsInCells: true},
+	{name: "thousands", separator: ",", thousands: true},
+	{name: "title, counter, remarks", separator: ";", hasTitle: true},
+	{name: "names without ending", separator: ",", lacksEndings: true},
+}
+
+// head returns the header of an input.
+func (s logStyle) head(f factor) string {
+	head := f.english
+	if s.isGerman {
+		head = f.other
+	}
+
+	if s.unitsInHeads && f.unit != "" {
+		head += " [" + f.unit + "]"
+	}
+
+	return head
+}
+
+// decimal returns a number with the decimal sign of the log.
+func (s logStyle) decimal(text string) string {
+	if s.isGerman {
+		return strings.Replace(text, ".", ",", 1)
+	}
+
+	return text
+}
+
+// cell returns the cell of an input. Values that scatter have four decimals.
+func (s logStyle) cell(f factor, v float64, scatters bool) string {
+	digits := -1
+	if scatters {
+		digits = 4
+	}
+
+	text := strconv.FormatFloat(v, 'f', digits, 64)
+	switch {
+	case s.unitsInCells && f.unit != "1/min":
+		return strings.TrimSpace(text + " " + f.unit)
+	case s.thousands && f.name == "rpm" && v >= 1000:
+		return fmt.Sprintf(`"%d,%03d.%d"`, int(v)/1000, int(v)%1000, int(math.Round(v*10))%10)
+	}
+
+	return s.decimal(text)
+}
+
+// byLog writes a campaign with a log, which has columns besides that nobody set: temperature, density and remarks.
 func (m *made) byLog(t *testing.T, rng *rand.Rand, dir string) {
-	k := rng.IntN(len(logStyles))
-	m.style = "log " + logStyles[k]
-	german := k == 1
-	sep := map[int]string{1: ";", 2: "\t", 6: ";"}[k]
-	if sep == "" {
-		sep = ","
-	}
-
-	text := func(f factor, v float64) string {
-		digits := 4
-		if m.scatter == 0 || f.name == "blades" {
-			digits = -1
-		}
-
-		s := strconv.FormatFloat(v, 'f', digits, 64)
-		switch {
-		case k == 4 && f.unit != "1/min":
-			s = strings.TrimSpace(s + " " + f.unit)
-		case k == 5 && f.name == "rpm" && v >= 1000:
-			s = fmt.Sprintf(`"%d,%03d.%d"`, int(v)/1000, int(v)%1000, int(math.Round(v*10))%10)
-		case german:
-			s = strings.Replace(s, ".", ",", 1)
-		}
-
-		return s
-	}
-
-	heads, units := []string{"file"}, []string{""}
-	if k == 6 {
-		heads = append([]string{"Nr."}, heads...)
-		units = append(units, "")
-	}
-
-	for _, f := range m.inputs {
-		h := f.english
-		if german {
-			h = f.other
-		}
-
-		if k == 2 && f.unit != "" {
-			h += " [" + f.unit + "]"
-		}
-
-		heads = append(heads, h)
-		units = append(units, f.unit)
-	}
-
-	extra := []string{"Temperature", "rho", "Remark"}
-	if m.thing {
-		extra = append([]string{"wing"}, extra...)
-	}
-
-	if m.day {
-		extra = append([]string{"Date"}, extra...)
-	}
+	style := logStyles[rng.IntN(len(logStyles))]
+	m.style = "log " + style.name
 
 	var b strings.Builder
-	if k == 6 {
-		b.WriteString("Campaign of spring" + strings.Repeat(sep, len(heads)+len(extra)-1) + "\n")
-	}
-
-	b.WriteString(strings.Join(append(heads, extra...), sep) + "\n")
-
-	if k == 3 {
-		b.WriteString(strings.Join(append(units, make([]string, len(extra))...), sep) + "\n")
-	}
-
+	m.writeHeads(&b, style)
 	for i := range m.rows {
 		r := &m.rows[i]
 		r.file = fmt.Sprintf("rec_%03d.txt", i+1)
-		cells := []string{r.file}
-		if k == 7 {
-			cells[0] = fmt.Sprintf("REC_%03d", i+1)
+		var cells []string
+		if style.hasTitle {
+			cells = append(cells, fmt.Sprint(i+1))
 		}
 
-		if k == 6 {
-			cells = append([]string{fmt.Sprint(i + 1)}, cells...)
+		if style.lacksEndings {
+			cells = append(cells, fmt.Sprintf("REC_%03d", i+1))
+		} else {
+			cells = append(cells, r.file)
 		}
 
 		for n, f := range m.inputs {
-			if m.scatter > 0 && f.name != "blades" {
+			scatters := m.scatter > 0 && f.name != "blades"
+			if scatters {
 				r.values[n] = math.Round(1e4*r.values[n]*(1+m.scatter*(2*rng.Float64()-1))) / 1e4
 			}
 
-			if k == 5 && f.name == "rpm" {
+			if style.thousands && f.name == "rpm" { // its cells have one decimal
 				r.values[n] = math.Round(10*r.values[n]) / 10
 			}
 
-			cells = append(cells, text(f, r.values[n]))
+			cells = append(cells, style.cell(f, r.values[n], scatters))
 		}
 
 		if m.day {
@@ -290,17 +296,50 @@ func (m *made) byLog(t *testing.T, rng *rand.Rand, dir string) {
 			cells = append(cells, r.thing)
 		}
 
-		temp := strconv.FormatFloat(20+float64(i)/10+rng.Float64()/5, 'f', 1, 64)
-		rho := strconv.FormatFloat(1.19+0.005*float64(rng.IntN(5)), 'f', 3, 64)
-		if german {
-			temp, rho = strings.Replace(temp, ".", ",", 1), strings.Replace(rho, ".", ",", 1)
-		}
-
-		b.WriteString(strings.Join(append(cells, temp, rho, []string{"", "ok", "gust"}[rng.IntN(3)]), sep) + "\n")
+		temperature := strconv.FormatFloat(20+float64(i)/10+rng.Float64()/5, 'f', 1, 64)
+		density := strconv.FormatFloat(1.19+0.005*float64(rng.IntN(5)), 'f', 3, 64)
+		remark := []string{"", "ok", "gust"}[rng.IntN(3)]
+		cells = append(cells, style.decimal(temperature), style.decimal(density), remark)
+		b.WriteString(strings.Join(cells, style.separator) + "\n")
 	}
 
 	write(t, dir, "log.csv", b.String())
 	m.write(t, rng, dir)
+}
+
+// writeHeads writes the lines of a log above its rows: a title, the headers and a row of units, as the style has them.
+func (m *made) writeHeads(b *strings.Builder, style logStyle) {
+	var heads, units []string
+	if style.hasTitle {
+		heads = append(heads, "Nr.")
+		units = append(units, "")
+	}
+
+	heads = append(heads, "file")
+	units = append(units, "")
+	for _, f := range m.inputs {
+		heads = append(heads, style.head(f))
+		units = append(units, f.unit)
+	}
+
+	if m.day {
+		heads = append(heads, "Date")
+	}
+
+	if m.thing {
+		heads = append(heads, "wing")
+	}
+
+	heads = append(heads, "Temperature", "rho", "Remark")
+	units = append(units, make([]string, len(heads)-len(units))...)
+	if style.hasTitle {
+		b.WriteString("Campaign of spring" + strings.Repeat(style.separator, len(heads)-1) + "\n")
+	}
+
+	b.WriteString(strings.Join(heads, style.separator) + "\n")
+	if style.unitsBelow {
+		b.WriteString(strings.Join(units, style.separator) + "\n")
+	}
 }
 
 // write writes the recordings.
@@ -315,7 +354,8 @@ func (m *made) write(t *testing.T, rng *rand.Rand, dir string) {
 	}
 }
 
-// verdict of a campaign: answered, refused (a line or an error names what is missing), or wrong.
+// verdict says what init made of a campaign. Its kind is answered, refused (a line or an error names what is missing),
+// or wrong.
 type verdict struct{ kind, why string }
 
 var inputsLine = regexp.MustCompile(`(?m)^      #   (.*): input[,:]`)
@@ -392,8 +432,9 @@ func (m *made) judge(t *testing.T, dir string) verdict {
 	return verdict{"answered", ""}
 }
 
-// groups reports whether a column of that role has the groups of the generating table.
-func (m *made) groups(dir string, r *Result, role string, of func(r madeRow) string) bool {
+// groups reports whether a column of that role has the groups of the generating table. nameIn returns the name of a
+// row's group.
+func (m *made) groups(dir string, r *Result, role string, nameIn func(r madeRow) string) bool {
 	line := regexp.MustCompile(`(?m)^      #   ([^ :]+)(?: \(.*?\))?: ` + role).FindStringSubmatch(r.YAML)
 	if line == nil {
 		return false
@@ -448,7 +489,7 @@ func (m *made) groups(dir string, r *Result, role string, of func(r madeRow) str
 	labelOf := map[string]string{} // by name
 	nameOf := map[string]string{}  // by label
 	for _, row := range m.rows {
-		a := of(row)
+		a := nameIn(row)
 		b := label(row.file)
 		hasOtherLabel := labelOf[a] != "" && labelOf[a] != b
 		hasOtherName := nameOf[b] != "" && nameOf[b] != a
@@ -463,8 +504,8 @@ func (m *made) groups(dir string, r *Result, role string, of func(r madeRow) str
 	return true
 }
 
-// Generated campaigns come back as the table that generated them: nine of ten are answered, none is
-// wrong. The witness is the generating table.
+// Generated campaigns come back as the table that generated them: at least nine of ten are answered, and none is wrong.
+// Expected: the generating table.
 func TestGeneratedCampaigns(t *testing.T) {
 	n := longtest.Count(20, 2000)
 

@@ -47,11 +47,13 @@ func fillIn(yaml string) (_ string, edits int) {
 	return yaml, edits
 }
 
-// wav is a recording of noise, without a source of it of a tone.
+// wav returns a recording of noise with random numbers of rng, or of a tone if rng is nil.
 func wav(rng *rand.Rand, rate, samples int) []byte {
 	x := make([]int16, samples)
 	for i := range x {
-		if x[i] = int16(9000 * math.Sin(0.77*float64(i))); rng != nil {
+		if rng == nil {
+			x[i] = int16(9000 * math.Sin(0.77*float64(i)))
+		} else {
 			x[i] = int16(3000 * rng.NormFloat64())
 		}
 	}
@@ -65,10 +67,12 @@ func wav(rng *rand.Rand, rate, samples int) []byte {
 // folder is what a generator writes: file names and contents.
 type folder map[string][]byte
 
+// text appends a text to a file.
 func (f folder) text(name, format string, args ...any) {
 	f[name] = append(f[name], fmt.Sprintf(format, args...)...)
 }
 
+// utf16LE returns a text in UTF-16 with its mark, as Windows writes it.
 func utf16LE(s []byte) []byte {
 	b := []byte{0xff, 0xfe}
 	for _, u := range utf16.Encode([]rune(string(s))) {
@@ -78,16 +82,18 @@ func utf16LE(s []byte) []byte {
 	return b
 }
 
+// comma writes a number with a decimal comma.
 func comma(v float64, digits int) string {
 	return strings.Replace(fmt.Sprintf("%.*f", digits, v), ".", ",", 1)
 }
 
-// jitter is a speed as a motor keeps it: ± 0.3 % about its set point.
+// jitter returns a speed as a motor keeps it: within 0.3 % of its set point v.
 func jitter(rng *rand.Rand, v float64) float64 { return v * (1 + 0.003*(2*rng.Float64()-1)) }
 
 const second = 8192 // samples of the recordings
 
-// logged writes 12 recordings and calls row for each.
+// logged writes 12 recordings, whose names have their numbers from 1 in place of the verb of name. It calls row for
+// each with its index and its speed in 1/min.
 func logged(rng *rand.Rand, f folder, name string, row func(i int, rpm float64)) {
 	for i := range 12 {
 		f[fmt.Sprintf(name, i+1)] = wav(rng, second, 4*second)
@@ -95,13 +101,13 @@ func logged(rng *rand.Rand, f folder, name string, row func(i int, rpm float64))
 	}
 }
 
-// Folders in the shapes of real ones, all simulated. want: parts of the configuration.
+// Folders in the shapes of real ones, all simulated.
 var folders = []struct {
 	name  string
-	edits int
+	edits int // values that the configuration asks people for
 	make  func(rng *rand.Rand, f folder)
-	wants []string
-	not   []string
+	wants []string // parts of the configuration
+	not   []string // texts that no setting of the configuration has
 }{
 	{
 		name: "fan rig with a German log", edits: 2,
@@ -340,8 +346,8 @@ var folders = []struct {
 	},
 }
 
-// Twelve folders: what init writes is valid after at most two edits, all of which it marks, and
-// check refuses it before.
+// What init writes for each folder is valid after at most two edits, all of which it marks. Before them, check refuses
+// it.
 func TestFolders(t *testing.T) {
 	for k, c := range folders {
 		t.Run(c.name, func(t *testing.T) {
@@ -368,14 +374,16 @@ func TestFolders(t *testing.T) {
 				}
 			}
 
-			if _, err := checked(t, dir, r, r.YAML); (err != nil) != (c.edits > 0) ||
-				err != nil && !strings.Contains(err.Error(), "is to be filled in: ") {
-				t.Errorf("unfilled: %v", err)
+			_, err = checked(t, dir, r, r.YAML)
+			if c.edits > 0 {
+				require.ErrorContains(t, err, "is to be filled in: ")
+			} else {
+				require.NoError(t, err, "nothing is to be filled in")
 			}
 
 			yaml, edits := fillIn(r.YAML)
-			require.Equal(t, c.edits, edits, "%d edits, want %d", edits, c.edits)
-			assert.LessOrEqual(t, edits, 2, "%d edits, want %d", edits, c.edits)
+			require.Equal(t, c.edits, edits, "edits")
+			assert.LessOrEqual(t, edits, 2, "edits")
 
 			warnings, err := checked(t, dir, r, yaml)
 			assert.NoError(t, err, "%v\n%s", err, yaml)

@@ -11,15 +11,17 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What init proposes of logs passes check: names that the tables have, that of an outcome, an uncertainty beside
-// repeats, things without which an input would be constant.
+// What init proposes for these logs passes check. Their columns have names that the program's tables reserve (power,
+// weight, group), the name of an outcome (lift), an uncertainty beside repeats (CL_std), and a thing whose names cannot
+// be held out, since an input would be constant without one of them.
 func TestProposalsPassCheck(t *testing.T) {
 	for head, row := range map[string]func(i int) string{
 		"power,weight,lift": func(i int) string { return fmt.Sprintf("%d,%d,%d", i%3, i/3%2, i%4) },
 		"rpm,group,CL_std":  func(i int) string { return fmt.Sprintf("%d,%c,0.%d", 1000*(1+i%3), 'A'+i/3%2, i) },
 		"rpm,wing,alpha":    func(i int) string { return fmt.Sprintf("%d,%c,%d", i%2, 'A'+i/4, i/8*(1+i%4)) },
 	} {
-		dir, log := t.TempDir(), "file,"+head+"\n"
+		dir := t.TempDir()
+		log := "file," + head + "\n"
 		for i := range 12 {
 			balance(t, dir, fmt.Sprintf("r%d.txt", i), 60+i)
 			log += fmt.Sprintf("r%d.txt,%s\n", i, row(i))

@@ -22,7 +22,8 @@ import (
 	"doubletake/pipeline/config"
 )
 
-// Expected patterns are written by hand from the names. "": a table holds what they state.
+// Expected patterns are written by hand from the names. pattern is "" if a table has what the names state, and odd is
+// the file whose name states less than the others; "": there is none.
 func TestPattern(t *testing.T) {
 	for _, c := range []struct {
 		files   []string
@@ -58,7 +59,8 @@ func TestPattern(t *testing.T) {
 		{[]string{"x/rpm3.wav", "y_z/rpm4.wav"}, "", ""}, // the pattern of the last part lacks what folders state
 		{[]string{"u1_rpm3.wav", "u1_rpm4.wav", "u2_rpm3.wav", "rest.wav"}, "u{speed}_rpm{rpm}.wav", "rest.wav"},
 	} {
-		s, p := role.ReadNames(c.files), ""
+		s := role.ReadNames(c.files)
+		p := ""
 		if len(s.WithRole(role.Input, role.Thing)) > 0 {
 			p = s.Pattern()
 		}
@@ -70,7 +72,9 @@ func TestPattern(t *testing.T) {
 	}
 }
 
-// The values were written down by hand from the names, as an engineer reads them.
+// The values were written down by hand from the names, as an engineer reads them. The names of a folder are parted by
+// blanks, and ~ stands for a blank in a name. In parentheses is what init tells people about a reading that is not
+// certain. The whole program runs on the cases with a name (case NAME) in cases_test.go of cmd/app.
 func TestNamesAsPeopleWriteThem(t *testing.T) {
 	for _, c := range []struct{ files, want string }{
 		{"aoa-10_r1 aoa-05_r1 aoa000_r1 aoa+05_r1 aoa+10_r1", "alpha_deg=-10,-5,0,5,10"}, // case sign-after-word
@@ -235,12 +239,19 @@ func sorted(columns string) string {
 	return strings.Join(out, " ")
 }
 
-// A simulated campaign's folder gives a configuration that is valid, names the
-// campaign's conditions, and holds out something training can do without.
+// The folder of a simulated campaign gives a configuration that is valid, names the campaign's conditions, and holds
+// out values without which every input still varies.
 func TestLookAtCampaigns(t *testing.T) {
-	rotor, airfoil := simulate.DefaultRotor(), simulate.DefaultAirfoil()
-	rotor.DurationS, rotor.Blades, rotor.RPM, rotor.ThetaDeg = 1, []int{2, 3, 4}, []float64{3000, 5000}, []float64{0}
-	airfoil.DurationS, airfoil.AlphaDeg, airfoil.SpeedMS = 1, []float64{-4, 0, 4}, []float64{7, 9}
+	rotor := simulate.DefaultRotor()
+	rotor.DurationS = 1
+	rotor.Blades = []int{2, 3, 4}
+	rotor.RPM = []float64{3000, 5000}
+	rotor.ThetaDeg = []float64{0}
+
+	airfoil := simulate.DefaultAirfoil()
+	airfoil.DurationS = 1
+	airfoil.AlphaDeg = []float64{-4, 0, 4}
+	airfoil.SpeedMS = []float64{7, 9}
 
 	for _, c := range []struct {
 		campaign simulate.Campaign
