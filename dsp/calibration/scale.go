@@ -34,12 +34,12 @@ type Chain struct {
 // Scale returns the scale of channel ch of a file. It comes from the calibrator's recordings, or from the settings and
 // the table of microphones if there are none. It returns a *fault.Error about a channel whose unit does not fit.
 func (c *Chain) Scale(info ingest.Info, ch int) (Scale, error) {
-	gainDB, err := c.value("gain_db", info, ch)
+	gainDB, err := c.gainDB(info, ch)
 	if err != nil {
 		return Scale{}, err
 	}
 
-	own, err := c.value("sensitivity_v_per_pa", info, ch)
+	own, err := c.sensitivity(info, ch)
 	if err != nil {
 		return Scale{}, err
 	}
@@ -87,23 +87,57 @@ func (c *Chain) Scale(info ingest.Info, ch int) (Scale, error) {
 	return Scale{Factor: factor * toSound / gain, Unit: unit, How: strings.Trim(note+"; "+how+gainText, "; ")}, nil
 }
 
-// value returns the value with a name of channel ch's measuring chain: its sensitivity_v_per_pa, or the sum of its
-// gain_db. The values come from the table of microphones and the configuration. value returns 0 if neither states one,
-// and an error if they name a channel that the file does not have.
-func (c *Chain) value(name string, info ingest.Info, ch int) (float64, error) {
-	sum := 0.0
-	for _, e := range c.Values[name] {
-		k, err := ingest.FindChannel(info, e.Name)
-		if err != nil {
-			return 0, err
-		}
+// gainDB returns the gain of channel ch of a file in dB, or 0 if nothing states one. The table of microphones and the
+// configuration may both state gains: these are amplifiers in a row, so that their gains add up.
+func (c *Chain) gainDB(info ingest.Info, ch int) (float64, error) {
+	gains, err := c.channelValues("gain_db", info, ch)
+	if err != nil {
+		return 0, err
+	}
 
-		if k == ch {
-			sum += e.Value
-		}
+	sum := 0.0
+	for _, gain := range gains {
+		sum += gain.Value
 	}
 
 	return sum, nil
+}
+
+// sensitivity returns the sensitivity in V/Pa that the table of microphones states for channel ch of a file, or 0 if it
+// states none. It returns an error if two rows state one: they may call the channel by its name and by its number.
+func (c *Chain) sensitivity(info ingest.Info, ch int) (float64, error) {
+	stated, err := c.channelValues("sensitivity_v_per_pa", info, ch)
+	if err != nil || len(stated) == 0 {
+		return 0, err
+	}
+
+	if len(stated) > 1 {
+		first := stated[0].Name
+		second := stated[1].Name
+		return 0, fault.At(c.Table, "channel "+info.Channels[ch].Name, "one sensitivity",
+			fmt.Sprintf("rows %s and %s with one each", first, second),
+			"delete a row, or correct its channel")
+	}
+
+	return stated[0].Value, nil
+}
+
+// channelValues returns the values with a name that are stated for channel ch of a file. It returns an error if a value
+// is stated for a channel that the file does not have.
+func (c *Chain) channelValues(name string, info ingest.Info, ch int) ([]setting.NamedNumber, error) {
+	var values []setting.NamedNumber
+	for _, value := range c.Values[name] {
+		k, err := ingest.FindChannel(info, value.Name)
+		if err != nil {
+			return nil, err
+		}
+
+		if k == ch {
+			values = append(values, value)
+		}
+	}
+
+	return values, nil
 }
 
 // soundUnit converts a microphone's unit. If the stated unit is a unit of pressure or voltage other than Pa and V, such

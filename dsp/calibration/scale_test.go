@@ -4,6 +4,10 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"doubletake/ingest"
+	"doubletake/ingest/setting"
 )
 
 // A unit of pressure or voltage is converted to Pa or V, with a text about the conversion, and other units stay. The
@@ -22,4 +26,26 @@ func TestSoundUnit(t *testing.T) {
 		isConverted := want.factor != 1
 		assert.Equal(t, isConverted, how != "", "%q has a text about the conversion", stated)
 	}
+}
+
+// Rows may call a channel by its number or by its name. Gains of amplifiers in a row add up, and a microphone has one
+// sensitivity. The expected gain is the sum by hand.
+func TestValuesOfOneChannel(t *testing.T) {
+	twice := []setting.NamedNumber{{Name: "1", Value: 0.05}, {Name: "mic1", Value: 0.05}}
+	info := ingest.Info{Path: "a.wav", Channels: []ingest.Channel{{Name: "mic1"}, {Name: "mic2"}}}
+
+	gains := []setting.NamedNumber{{Name: "1", Value: 20}, {Name: "mic1", Value: 6}}
+	chain := &Chain{Values: map[string][]setting.NamedNumber{"gain_db": gains}}
+	gain, err := chain.gainDB(info, 0)
+	require.NoError(t, err)
+	require.InDelta(t, 26, gain, 1e-12)
+
+	chain = &Chain{Table: "microphones.csv", Values: map[string][]setting.NamedNumber{"sensitivity_v_per_pa": twice}}
+	_, err = chain.Scale(info, 0)
+	require.EqualError(t, err, "microphones.csv: channel mic1: expected one sensitivity, "+
+		"found rows 1 and mic1 with one each (delete a row, or correct its channel)")
+
+	own, err := chain.sensitivity(info, 1)
+	require.NoError(t, err)
+	require.Zero(t, own)
 }
