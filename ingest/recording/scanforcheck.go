@@ -7,9 +7,9 @@ import (
 	"doubletake/ingest/stats"
 )
 
-// ScanForCheck reads samples of a run with stats.Scan, to find samples that are not numbers or cannot be read. It reads
-// all of them only if ends is false and the samples may not be numbers, which integers always are. Otherwise it reads
-// the first and the last second, and returns the statistics of the last second.
+// ScanForCheck looks for samples that are not numbers or cannot be read. It reads the first and the last second of a
+// run. If ends is false and the samples are floating-point numbers, it reads the whole run, as it does for runs of at
+// most a second. The statistics describe the samples that it read last.
 func ScanForCheck(ctx context.Context, rd ingest.Reader, run ingest.Run, ends bool) ([]stats.Summary, []ingest.Warning,
 	error,
 ) {
