@@ -16,7 +16,8 @@ type Score struct {
 	Full     bool    `json:"full"`            // whether the form was fitted in full, rather than by the screen alone
 }
 
-// Margins in nats by which the evidence of a form must exceed the evidence of the first form.
+// Margins in nats, the unit of natural logarithms, by which ln of the evidence of a form must exceed that of the first
+// form. The evidence is the probability density of the left-out groups.
 const (
 	Margin    = 1.0
 	FewMargin = 3.0 // with fewer than FewGroups training groups
@@ -43,8 +44,9 @@ func Choose(list []Score, groups int) int {
 	return best
 }
 
-// ChooseOfThings returns the place of the form with the largest sum of evidence and prior, if the groups are things.
-// The error on left-out things does not count, because with few things it may be large by chance.
+// ChooseOfThings returns the place of the form with the largest sum of evidence and prior, if the groups are things. If
+// several have this sum, it returns the first. The error on left-out things does not count, because with few things it
+// may be large by chance.
 func ChooseOfThings(list []Score) int {
 	best := 0
 	for i, s := range list {
@@ -194,7 +196,7 @@ func (e Error) words() string {
 
 // digits writes a number with two digits.
 func digits(v float64) string {
-	if v == 0 || math.IsNaN(v) || math.IsInf(v, 0) {
+	if v == 0 || math.IsNaN(v) || math.IsInf(v, 0) { // has no first digit
 		return fmt.Sprint(v)
 	}
 

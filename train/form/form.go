@@ -2,6 +2,10 @@
 // dimension, and as coefficients such as a force over ρu²ℓ². List returns the forms that the units allow
 // (list.go), Form maps numbers to a form and back, and Choose has the rule by which a form is chosen (choice.go). The
 // package fits nothing; train/honest scores each form on left-out groups.
+//
+// A process is the model that sees conditions in a form (package train/gp). A thing is something with a name that was
+// measured at several conditions, such as a propeller. An input with one value for each thing, such as its pitch, is a
+// property of things (Quantity.OfThing).
 package form
 
 import (
@@ -42,7 +46,7 @@ func (q Quantity) logarithmic() bool { return q.Positive && (q.Known || q.Count)
 type Column struct {
 	Input  int       `json:"from"`             // number of the input; of a product, the input that it is named after
 	Powers []float64 `json:"powers,omitempty"` // by input: its power in the product; nil: the input as it is
-	Slope  bool      `json:"slope,omitempty"`  // whether the column enters with a slope only, in no Matérn kernel
+	Slope  bool      `json:"slope,omitempty"`  // whether outcomes depend on the column linearly, in no Matérn kernel
 }
 
 // Uses reports whether the column depends on input k.
@@ -180,7 +184,8 @@ func (f *Form) X(x []float64, inputs int) ([]float64, error) {
 	return z, nil
 }
 
-// LnFactors returns ln(y/z) for each row of conditions x and each outcome, rows × outcomes.
+// LnFactors returns ln(y/z) for each row of conditions x and each outcome, rows × outcomes. It is 0 for outcomes that
+// stay as they are. Inputs with a power must be positive.
 func (f *Form) LnFactors(x []float64, inputs int) []float64 {
 	factors := make([]float64, 0, len(x)/inputs*len(f.Powers))
 	for i := 0; i < len(x); i += inputs {

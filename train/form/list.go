@@ -40,8 +40,8 @@ func List(inputs, outcomes []Quantity) []Form {
 	speeds := slices.Concat(g.withPowers(1, -1), g.withPowers(0, -1)) // in m/s, then in 1/s
 	for _, l := range lengths {
 		for _, u := range speeds {
-			g.ratios(u, l, false)
-			g.ratios(u, l, true)
+			g.ratios(u, l, withKernels)
+			g.ratios(u, l, withSlopes)
 		}
 	}
 
@@ -56,13 +56,21 @@ func List(inputs, outcomes []Quantity) []Form {
 // none stands for the number of the length if no input is a length.
 const none = -1
 
+// scaleColumns says how the logarithms of the speed and the length enter a form of ratios.
+type scaleColumns int
+
+const (
+	withKernels scaleColumns = iota // like other columns, in Matérn kernels
+	withSlopes                      // with slopes only, see Column.Slope
+)
+
 // generator collects the forms that some inputs and outcomes can have.
 type generator struct {
 	inputs, outcomes []Quantity
 	list             []Form
 }
 
-// add keeps a form unless an earlier one has the same columns and outcomes.
+// add adds a form to the list, unless an earlier one has the same columns and outcomes.
 func (g *generator) add(f Form) {
 	for _, earlier := range g.list {
 		if earlier.key() == f.key() {
@@ -130,9 +138,10 @@ func (g *generator) powers(u, l, b, c int) []float64 {
 	return p
 }
 
-// ratios adds the form of ratios to input u, the speed, and input l, the length. If slopesOnly is set, the logarithms
-// of these two enter with slopes only.
-func (g *generator) ratios(u, l int, slopesOnly bool) {
+// ratios adds the form of ratios to input u, the speed, and input l, the length, which may be none. It adds no form of
+// slopes if there is no other input.
+func (g *generator) ratios(u, l int, enter scaleColumns) {
+	slopesOnly := enter == withSlopes
 	columns := g.ratioColumns(u, l)
 	if slopesOnly && len(columns) == 0 {
 		return // nothing is left for the kernels

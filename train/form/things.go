@@ -123,7 +123,8 @@ func (g *generator) cost(c Column) float64 {
 }
 
 // subsets returns the subsets of a list, the empty one first. If the list has more than maxSubsets elements, it returns
-// only the empty subset, the subsets of one element, and the subsets that leave out one element or none.
+// only the empty subset, the subsets of one element, and the subsets that leave out one element or none. Elements after
+// the first maxProperties are in no subset.
 func subsets(list []int) [][]int {
 	var all [][]int
 	for mask := range 1 << min(len(list), maxProperties) {

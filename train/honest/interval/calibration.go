@@ -2,6 +2,11 @@
 // (Calibration), and turns the model's predictions into intervals (Calibration.Predict). It also compares intervals
 // with measured pairs (Calibration.Judge, in record.go). It fits nothing: package honest does. Its types are stored in
 // honest.json, and shown in reports and predictions.
+//
+// The base is the model that is calibrated. Its claim v̂ is the variance of its mean that it states itself, and σ² its
+// variance of the noise of one measurement. The groups are the values of one condition, or the names of a label. They
+// are called things if they are names and the base gives each name an offset. y1 and y2 are a pair of measurements at
+// one condition.
 package interval
 
 import (

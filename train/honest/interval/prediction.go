@@ -78,7 +78,7 @@ var Columns = []Column{
 	}},
 }
 
-// Where says how a condition lies to the measured groups.
+// Where says where a condition lies among the measured groups.
 type Where struct {
 	Distance     float64 // distance d to the measured groups
 	Below, Above float64 // measured values of the groups' condition next to it; NaN if there is none

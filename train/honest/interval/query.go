@@ -314,8 +314,9 @@ func (q Query) Words(origin string) string {
 	}
 }
 
-// Query returns the class of a condition with the inputs x. places has the place of its value of each factor; it may be
-// nil if the calibration has no design.
+// Query returns the class of a condition with the inputs x, and the scale of the errors there. The scale is nil if the
+// law of the groups holds, and if no scale was learned for the units of the class. places has the place of the
+// condition's value of each factor; it may be nil if the calibration has no design.
 func (c *Calibration) Query(x []float64, places []int) Query {
 	if c.exceededRanges(x) != nil {
 		return Query{Class: Outside}

@@ -1,5 +1,6 @@
 // Package leftout writes and reads the table of the groups that were left out of trainings. The scale of the errors on
-// new groups is learned from them.
+// new groups is learned from them. Package report/answer/library learns priors of that scale from the tables of many
+// experiments. Residuals are in units of the outcomes' training deviations, noise and claims in units of their squares.
 package leftout
 
 import (
@@ -41,7 +42,7 @@ func Table(names []string, left []scale.Group, outcomes []string) *table.Table {
 	return &table.Table{Columns: []table.Column{group, condition, outcome, residual, noise, claim, distance}}
 }
 
-// Groups contains left-out groups that were read from a table.
+// Groups contains left-out groups that were read from a table. A table without rows gives no groups and no outcomes.
 type Groups struct {
 	Names    []string      // names of the groups
 	Groups   []scale.Group // in the order of Names

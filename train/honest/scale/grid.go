@@ -57,7 +57,7 @@ func normalise(weights []float64) {
 // inferred is a posterior for one shape and one setting of γ and ω.
 type inferred struct {
 	law      []float64 // probability of each λ of the grid for a new group
-	evidence float64   // natural logarithm
+	evidence float64   // ln of the evidence, the probability density of the groups' residuals
 	m, lnTau float64   // posterior means
 }
 
@@ -163,23 +163,25 @@ func newKernels() map[float64][]float64 {
 	return kernels
 }
 
-// The values of a function beyond the grid, for convolve.
+// beyond says which value a function has beyond the grid.
+type beyond int
+
 const (
-	zeroBeyond = false
-	edgeBeyond = true
+	zeroBeyond beyond = iota // 0, as a law
+	edgeBeyond               // the value at the edge, as a likelihood
 )
 
-// convolve returns v, a function on the grid of ln λ, convolved with N(0, ω²). Beyond the grid v is the value at its
-// edge if edge is set, and 0 otherwise. If ω is 0, convolve returns v itself.
-func convolve(v []float64, omega float64, edge bool) []float64 {
+// convolve returns v, a function on the grid of ln λ, convolved with N(0, ω²). If ω is 0, convolve returns v itself. ω
+// must be a value of gridOmega.
+func convolve(v []float64, omega float64, outside beyond) []float64 {
 	k := kernels[omega]
-	if k == nil {
+	if k == nil { // there is none for ω = 0
 		return v
 	}
 
 	first := 0.0
 	last := 0.0
-	if edge {
+	if outside == edgeBeyond {
 		first = v[0]
 		last = v[len(v)-1]
 	}

@@ -5,8 +5,11 @@ import (
 	"slices"
 )
 
-// The grid of priors from which LearnPrior chooses. The prior "library" was chosen from the same grid with a narrower
-// range of m.
+// This file learns a Prior from finished campaigns: LearnPrior chooses the prior of a grid under which their left-out
+// groups have the largest evidence. A family is the campaigns of one source, such as one laboratory.
+
+// The grid of priors from which LearnPrior chooses, one list for each number of a Prior. The prior "library" was chosen
+// from the same grid with a narrower range of m.
 var (
 	learnM      = linear(-2, 3, 21)
 	learnMStd   = []float64{0.3, 0.5, 0.75, 1}

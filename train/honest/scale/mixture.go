@@ -7,6 +7,9 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
+// This file turns a Scale into laws of new measurements, and laws into intervals. A law is a mixture: for each value of
+// λ and κ on their grids it has a normal law, whose weight is the probability of these values.
+
 // Known is the distance of a thing that was measured: the claim of the model is then its epistemic variance.
 const Known = 0
 
@@ -143,7 +146,7 @@ type Component struct {
 	Lambda, Kappa, Weight float64
 }
 
-// merged are laws of nearly equal variances.
+// merged is the sum of laws of nearly equal variances.
 type merged struct {
 	weight float64 // sum of their weights
 	sum    float64 // sum of weight·variance
@@ -214,8 +217,8 @@ const (
 	halfTolerance = 1e-9 // relative error of the half width
 )
 
-// Half returns the half width of the central interval that has a probability of level. It finds the half width by
-// Newton's steps, and by bisection if a step would leave the bounds.
+// Half returns the half width of the central interval that has a probability of level, from 0 to 1. It finds the half
+// width by Newton's steps, and by bisection if a step would leave the bounds.
 func (m *Mixture) Half(level float64) float64 {
 	smallest := math.Inf(1)
 	largest := 0.0
@@ -234,7 +237,7 @@ func (m *Mixture) Half(level float64) float64 {
 	z := NormalQuantile(level)
 	low := z * math.Sqrt(smallest)
 	high := z * math.Sqrt(largest)
-	outside := (1 - level) / 2 * mass
+	outside := (1 - level) / 2 * mass // probability above the interval
 
 	half := min(max(z*m.Uncertainty(), low), high)
 	for range halfSteps {
@@ -260,7 +263,7 @@ func (m *Mixture) Half(level float64) float64 {
 	return half
 }
 
-// Inside returns the probability that a value deviates from the mean by at most r.
+// Inside returns the probability that a value deviates from the mean by at most r, which is not negative.
 func (m *Mixture) Inside(r float64) float64 {
 	inside := 0.0
 	mass := 0.0 // of all laws; negligible laws are left out, so it may be less than 1

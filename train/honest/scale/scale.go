@@ -6,8 +6,9 @@
 //
 //	y − μ ~ N(0, λ_h·exp(ω·u_i)·q + σ²),  u_i ~ N(0, 1),  ln λ_h ~ N(m, τ²),
 //
-// where q, the shape, is the model's claim v̂, the distance d to the measured groups times a factor f, or the
-// geometric mean of the two. λq replaces v̂: the claim is not added to it.
+// where q is the model's claim v̂ (the variance of its mean that it states itself), the distance d to the measured
+// groups times a factor f, or the geometric mean of the two: the shape says which. λq replaces v̂: the claim is not
+// added to it. σ² is the noise of one measurement, and ω lets the factor vary between the conditions of a group.
 //
 // Learn takes these steps, all on fixed grids of λ, m, τ and ω (grid.go):
 //
@@ -27,7 +28,8 @@ import (
 	"doubletake/internal/lists"
 )
 
-// MinGroups is the smallest number of left-out groups that teach anything. With fewer groups, only the prior is known.
+// MinGroups is the smallest number of left-out groups from which a scale is learned. With fewer groups, the prior
+// counts alone.
 const MinGroups = 2
 
 // maxConditions is the largest number of conditions of a group that enter its likelihood. If a group has more, some are
@@ -48,17 +50,17 @@ const (
 	shapes                // number of shapes
 )
 
-// Group is a left-out group: the predictions of a model that was trained without it, and the measurements. Numbers are
-// in units of the training outcomes' deviations.
+// Group is a left-out group: the predictions of a model that was trained without it, and the measurements. Residuals
+// are in units of the training outcomes' deviations, noise and claims in units of their squares.
 type Group struct {
-	Conditions int
+	Conditions int // number of conditions of the group
 
 	// Row-major, conditions × outcomes:
 	Residual []float64 // mean of all measurements of the condition, less the prediction
 	Noise    []float64 // twice the noise variance of this mean: σ²/n for n pairs
 	Claim    []float64 // v̂
 
-	Distance []float64 // by condition: distance to the measured groups; 1 for labels
+	Distance []float64 // by condition: distance to the measured groups, which is positive; 1 for labels
 }
 
 // check panics if a slice does not have the length of the group.
@@ -89,14 +91,17 @@ type Scale struct {
 // Learn returns the posterior of the scale of a new group, and for each left-out group the posterior by the other
 // groups, which gives the intervals of this group. The stated noise of the groups is multiplied by the scale of n;
 // Exact leaves it as it is. f, the factor of claims and n are learned from all groups, also for the posteriors without
-// one.
+// one. With fewer than MinGroups groups, posteriors are the prior. Learn panics if a slice of a group has a wrong
+// length.
 func Learn(left []Group, outcomes int, prior Prior, n Noise) (all *Scale, rests []*Scale) {
-	return learn(left, outcomes, prior, n, make([]float64, len(left)+1), []float64{0})
+	noRises := make([]float64, len(left)+1)
+	onlyZero := []float64{0} // γ = 0: rises do not count
+	return learn(left, outcomes, prior, n, noRises, onlyZero)
 }
 
 // LearnRising returns what Learn returns if γ·z is added to ln λ of each group. z are the rises of ln E|cov| of the
-// network in the left-out groups, and then in the new group, less the mean over the left-out groups. γ is averaged
-// over a grid by its evidence (docs/honest.md).
+// network in the left-out groups, and then in the new group, less the mean over the left-out groups. γ is averaged over
+// a grid by its evidence (docs/honest.md). E|cov| is the mean absolute covariance of a network's two answers.
 func LearnRising(left []Group, outcomes int, prior Prior, n Noise, z []float64) (all *Scale, rests []*Scale) {
 	return learn(left, outcomes, prior, n, z, gridGamma)
 }
@@ -271,7 +276,7 @@ func (s *Scale) average(parts [shapes][]inferred) (share [shapes][]float64) {
 }
 
 // ratio returns f: the geometric mean of the claims over the geometric mean of the distances. Each group has the same
-// weight.
+// weight. It returns 1 without groups.
 func (s *Scale) ratio(left []Group) float64 {
 	sum := 0.0
 	for _, g := range left {
