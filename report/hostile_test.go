@@ -202,10 +202,12 @@ func checkTeX(t failer, tex string) (rows int) {
 	return rows
 }
 
+// texCells returns the number of cells of a row of a tabular. It fails the test if the row is not valid LaTeX: an
+// active letter, a line break, or a group or formula that a cell leaves open.
 func texCells(t failer, row string) int {
 	cells := 1
 	depth := 0
-	math := false
+	inMath := false
 
 	require.False(t, strings.HasPrefix(row, "["), "%q would be an argument of the line break before it", row)
 	require.False(t, strings.HasPrefix(row, "*"), "%q would be an argument of the line break before it", row)
@@ -224,21 +226,21 @@ func texCells(t failer, row string) int {
 			}
 
 		case '$':
-			math = !math
+			inMath = !inMath
 		case '&':
 			require.Equal(t, 0, depth, "cell ends inside a group: %q", row)
-			require.False(t, math, "cell ends inside a group: %q", row)
+			require.False(t, inMath, "cell ends inside a formula: %q", row)
 			cells++
 
 		case '#', '%', '~':
 			t.Fatalf("active %c in %q", row[i], row)
 		case '_', '^':
-			require.True(t, math, "%c outside mathematics: %q", row[i], row)
+			require.True(t, inMath, "%c outside mathematics: %q", row[i], row)
 		}
 	}
 
 	require.Equal(t, 0, depth, "open group: %q", row)
-	require.False(t, math, "open group: %q", row)
+	require.False(t, inMath, "open formula: %q", row)
 
 	return cells
 }

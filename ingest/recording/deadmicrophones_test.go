@@ -3,24 +3,28 @@ package recording
 import (
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+
 	"doubletake/ingest"
 	"doubletake/ingest/stats"
 )
 
-// Expected values: 20·log10 of the ratios of deviations.
+// A microphone is reported if its level, 20·log10 of its deviation, differs from both neighbours by apartDB (20 dB, a
+// factor of 10) or from a single neighbour by pairDB (60 dB, a factor of 1000).
 func TestDeadMicrophones(t *testing.T) {
 	for _, c := range []struct {
-		std  []float64
-		want int
+		name string
+		std  []float64 // deviation of each microphone
+		want int       // warnings
 	}{
-		{[]float64{1, 1.2, 0.9, 1}, 0},
-		{[]float64{1, 0.01, 0.9, 1}, 1},
-		{[]float64{20, 1, 0.9, 1}, 1},
-		{[]float64{1, 11, 150, 1600}, 0}, // both ends of a slope, more than a third
-		{[]float64{0.01, 1}, 0},          // two places may differ by 40 dB
-		{[]float64{0.05, 1e-6}, 1},
-		{[]float64{1e-6, 0.05}, 1},
-		{[]float64{1, 0, 1}, 0}, // stuck
+		{"alike", []float64{1, 1.2, 0.9, 1}, 0},
+		{"one 39 dB below", []float64{1, 0.01, 0.9, 1}, 1},
+		{"the first 26 dB above", []float64{20, 1, 0.9, 1}, 1},
+		{"a slope: both ends are apart, more than a third of all", []float64{1, 11, 150, 1600}, 0},
+		{"two that differ by 40 dB", []float64{0.01, 1}, 0},
+		{"the second of two 94 dB below", []float64{0.05, 1e-6}, 1},
+		{"the first of two 94 dB below", []float64{1e-6, 0.05}, 1},
+		{"stuck, which another check reports", []float64{1, 0, 1}, 0},
 	} {
 		var run Run
 		var info ingest.Info
@@ -31,8 +35,6 @@ func TestDeadMicrophones(t *testing.T) {
 			run.Units = append(run.Units, "Pa")
 		}
 
-		if got := DeadMicrophones(info, run); len(got) != c.want {
-			t.Errorf("%v: %v, expected %d", c.std, got, c.want)
-		}
+		assert.Len(t, DeadMicrophones(info, run), c.want, c.name)
 	}
 }

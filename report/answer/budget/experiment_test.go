@@ -100,21 +100,39 @@ func TestLevels(t *testing.T) {
 	}
 }
 
-// Runs are counted, not their rows, and scatter is pooled by the condition over which it differs alone. Simulated:
-// three runs at each of 9 angles and 5 speeds, 20 rows a run, deviation of a half .0033 beyond the stall, else .0017
-// (the issue's), or .0017 at all angles. Of alike campaigns at most a tenth is divided (expected: a twentieth), of
-// others most.
+// Runs are counted, not their rows, and scatter is pooled only by the condition over which it differs. Simulated: three
+// runs at each of 9 angles and 5 speeds, 20 rows a run. A half has a deviation of 0.0017. In one kind of campaigns it
+// is 0.0033 beyond the stall, at the last three angles. Expected: scatter is pooled by the angle in most campaigns with
+// a stall. In campaigns without one this is a mistake, which the test of equal scatter makes in one of twenty; the
+// limit is one of ten.
 func TestPooledWhereAlike(t *testing.T) {
 	meta := []kv.Pair{{Key: "pairs", Value: "same-run"}, {Key: "construction", Value: "random-samples"}}
 	stated := &Stated{Experiment: "e"}
-	rng := rand.New(rand.NewPCG(55, 1))
-	for stall, limits := range map[float64][2]int{0.0017: {0, 5}, 0.0033: {30, 50}} {
+
+	const (
+		campaigns = 50
+		runs      = 3 * 9 * 5
+		usual     = 0.0017 // deviation of a half before the stall
+	)
+
+	for _, c := range []struct {
+		stall       float64 // deviation of a half beyond the stall
+		least, most int     // campaigns whose scatter is pooled by the angle
+	}{
+		{usual, 0, campaigns / 10},
+		{0.0033, campaigns * 6 / 10, campaigns},
+	} {
+		rng := rand.New(rand.NewPCG(55, 1))
 		divided := 0
-		for range 50 {
+		for range campaigns {
 			var run []string
 			var angle, speed, one, two []float64
-			for r := range 135 {
-				sd := map[bool]float64{true: stall, false: 0.0017}[r%9 > 5]
+			for r := range runs {
+				sd := usual
+				if r%9 > 5 {
+					sd = c.stall
+				}
+
 				a := sd * rng.NormFloat64()
 				b := sd * rng.NormFloat64()
 				for range 20 {
@@ -138,15 +156,14 @@ func TestPooledWhereAlike(t *testing.T) {
 
 			if strings.Contains(list[0].Pooled, "of equal alpha_deg") {
 				divided++
-			} else if dof := list[0].Quantities[1].DoF; dof > 135+1e-9 {
-				t.Fatalf("%g degrees of freedom of 135 runs", dof)
+				continue
 			}
+
+			require.LessOrEqual(t, list[0].Quantities[1].DoF, runs+1e-9, "degrees of freedom")
 		}
 
-		require.GreaterOrEqual(t, divided, limits[0],
-			"scatter %g beyond the stall: pooled by the angle in %d of 50", stall, divided)
-		assert.LessOrEqual(t, divided, limits[1],
-			"scatter %g beyond the stall: pooled by the angle in %d of 50", stall, divided)
+		assert.GreaterOrEqual(t, divided, c.least, "campaigns pooled by the angle, deviation %g beyond the stall", c.stall)
+		assert.LessOrEqual(t, divided, c.most, "campaigns pooled by the angle, deviation %g beyond the stall", c.stall)
 	}
 }
 

@@ -501,7 +501,9 @@ func TestRaisedClaims(t *testing.T) {
 // Expected: no error for any scale that Learn returns, and for a damaged scale an error that names the damage.
 func TestScaleCheck(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 2))
-	for _, left := range [][]Group{nil, {draw(r, 4, 1, 0.1)}, uneven(r)} {
+	one := draw(r, 4, 1, 0.1)
+	several := uneven(r)
+	for _, left := range [][]Group{nil, {one}, several} {
 		for _, prior := range []string{"wide", "networks"} {
 			s, _ := Learn(left, 1, named(t, prior), Exact)
 			assert.NoError(t, s.Check(), "%d groups, %s", len(left), prior)
@@ -520,7 +522,7 @@ func TestScaleCheck(t *testing.T) {
 		"{Scale:0 Freedom:":  func(s *Scale) { s.Noise.Scale = 0 },
 		"Freedom:-2}":        func(s *Scale) { s.Noise.Freedom = -2 },
 	} {
-		s, _ := Learn(uneven(r), 1, named(t, "wide"), Exact)
+		s, _ := Learn(several, 1, named(t, "wide"), Exact)
 		damage(s)
 		assert.ErrorContains(t, s.Check(), words)
 	}
