@@ -27,7 +27,8 @@ type statement struct {
 var noSetting = regexp.MustCompile(`(?i)(?:^|[^\pL])(?:` + vocabulary.RepeatWords + `|` +
 	`runs?|tests?|lauf|versuch|messung|trials?|essai|no|nr|num|number|index|id|serial|version|` +
 	`date|datum|time|zeit|start|end|duration|samples?|points?|rows?|lines?|records?|count|averages|channels?|rate|fs|` +
-	`temp|temperature?|t(?:amb|air|room)|p(?:amb|atm)|pressure|density|rho|humidity|viscosity|baro|barometer)(?:$|[^\pL])`)
+	`temp|temperature|` + vocabulary.GermanAirWords + `|dichte|` +
+	`t(?:amb|air|room)|p(?:amb|atm)|pressure|density|rho|humidity|viscosity|baro|barometer)(?:$|[^\pL])`)
 
 // keepStatements keeps the numbers that the header of the current file states. The columns of the file must have their
 // values.

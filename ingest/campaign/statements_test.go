@@ -34,6 +34,7 @@ func TestStatementsOfHeaders(t *testing.T) {
 		{first: "Rep: 1", second: "Rep: 2"},
 		{first: "tow speed: 1.0 m/s", second: "tow speed: 1.5 m/s", warns: true},
 		{first: "Temperature [C]: 20.1", second: "Temperature [C]: 20.4"},
+		{first: "Luftdruck [hPa]: 1013.2", second: "Luftdruck [hPa]: 1014.1"},
 		{first: "Operator: A", second: "Operator: B"},
 	} {
 		dir := t.TempDir()

@@ -14,12 +14,16 @@ import (
 var measuredWord = regexp.MustCompile(`(?i)\b(?:` + vocabulary.MeasuredWords +
 	`|tracked|tacho|tach|logged|observed|real|read)\b`)
 
-// ambientWord matches the name of a quantity of the surroundings or of the supply, which drifts and is not set.
-var ambientWord = regexp.MustCompile(`(?i)(?:^|[_ .-])(?:(?:temp|temps|temperature|temperatur|température|pressure|` +
-	`druck|baro|barometer|humidity|feuchte|rh|rho|density|dichte|voltage|spannung|volt|battery|current|strom|time|zeit|` +
-	`elapsed|timestamp|clock)` + ambientPlace + `?|[tp]` + ambientPlace + `)` +
+// ambientWord matches the name of a quantity of the surroundings or of the supply, which drifts and is not set. Most
+// words of vocabulary.Air count, at the end of the name only: pressure_ratio is not such a quantity. Words with other
+// meanings, such as q, are left out, because the name decides here without the unit. TestAirOfVocabulary compares
+// the lists.
+var ambientWord = regexp.MustCompile(`(?i)(?:^|[_ .-])(?:(?:temp|temps|temperature|température|pressure|` +
+	vocabulary.GermanAirWords + `|baro|barometer|humidity|rh|rho|density|viscosity|dichte|voltage|spannung|volt|` +
+	`battery|current|strom|time|zeit|elapsed|timestamp|clock)` + ambientPlace + `?|[tp]` + ambientPlace + `)` +
 	`(?:_(?:c|k|degc|pa|hpa|kpa|mbar|bar|pct|percent|kg_m3|v|mv|a|ma|w|s|ms|h|min))?$`)
 
+// ambientPlace is an expression of the place behind the name of such a quantity: p_amb, T_room.
 const ambientPlace = `(?:_(?:amb|air|inf|atm|room|tunnel|static|total|baro|luft|raum|batt|bat|supply|motor|esc))`
 
 // fewLevels is the number of distinct values up to which a quantity of the surroundings may have been set.

@@ -4,7 +4,28 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+
+	"doubletake/ingest/vocabulary"
 )
+
+// Words of the state of the air in package vocabulary mean the surroundings here too.
+func TestAirOfVocabulary(t *testing.T) {
+	for _, word := range []string{
+		"temp", "temperature", "Temperatur", "Lufttemperatur", "Raumtemperatur", "Luftdruck", "Luftfeuchte", "Feuchte",
+		"pressure", "density", "Dichte", "rho", "viscosity", "baro", "barometer", "humidity", "rh", "battery",
+	} {
+		assert.True(t, vocabulary.Air.MatchString(word), "%s is of the air or the supply", word)
+		assert.True(t, ambientWord.MatchString(word), "%s drifts", word)
+	}
+
+	for _, differs := range []struct{ word, reason string }{
+		{"nu", "it may be a Nusselt number"},
+		{"q", "a dynamic pressure may be set"},
+	} {
+		assert.True(t, vocabulary.Air.MatchString(differs.word), "%s is of the air", differs.word)
+		assert.False(t, ambientWord.MatchString(differs.word), "%s: %s", differs.word, differs.reason)
+	}
+}
 
 // Each case is one column beside rpm, which is set at four values in 40 rows. want tells whether a person would say
 // that the column was measured alongside, not set. Columns drift (each value is its own), are quantised (ten values),

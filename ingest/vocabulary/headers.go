@@ -10,6 +10,9 @@ const (
 	// MeasuredWords tell that a value was read: rpm_mean.
 	MeasuredWords = `meas|measured|mean|avg|average|act|actual|true|corr|corrected|ist|gemessen`
 
+	// GermanAirWords are German words of the state of the air that may be compounds: Luftdruck.
+	GermanAirWords = `(?:luft|raum|umgebungs)?(?:temperatur|druck|feuchte)`
+
 	// RunWords name or count the runs of a campaign: Lauf 3.
 	RunWords = `run|lauf|test|versuch|messung|trial|tow|take|essai`
 )
@@ -59,7 +62,7 @@ var (
 		`anmerkung(en)?|kommentar|operator|observer|bearbeiter|weather|wetter|flags?|quality|valid|status|samples|averages`)
 
 	// Air are words of the state of the air and of the electric supply.
-	Air = Whole(`temp|t(amb|air|room|s|t|0)|(luft|raum|umgebungs)?(temperature?|druck|feuchte)|amb(ient)?|` +
+	Air = Whole(`temp|temperature|t(amb|air|room|s|t|0)|` + GermanAirWords + `|amb(ient)?|` +
 		`(?-i:q)|qinf|rho|density|dichte|pressure|p(_?amb|atm|0)|baro|barometer|humidity|rh|viscosity|nu|` +
 		`[uv]_?bat(t?|tery)|batt(ery)?|supply`)
 
