@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
+// numbers returns n numbers of normal noise.
 func numbers[T Number](n int, seed uint64) []T {
 	rng := rand.New(rand.NewPCG(seed, 7))
 
@@ -21,6 +23,7 @@ func numbers[T Number](n int, seed uint64) []T {
 	return x
 }
 
+// same fails the test at the first number whose bits differ.
 func same[T Number](t *testing.T, what string, got, want []T) {
 	t.Helper()
 
@@ -32,85 +35,143 @@ func same[T Number](t *testing.T, what string, got, want []T) {
 	}
 }
 
-// The set in assembly gives the same bits as the portable set. The tests of
-// package dsp check the transforms of the portable set against their definition
-// and scipy.
-func TestSetsAgree(t *testing.T) {
-	set, portable := fast(), Portable()
+// In the tests TestSame…, the set in assembly gives the same bits as the portable set. The tests of package dsp check
+// the transforms of the portable set against their definition and scipy.
+
+// assembly returns the set in assembly. It skips the test if this machine runs the portable set only.
+func assembly(t *testing.T) *Set {
+	t.Helper()
+
+	set := fast()
 	if set == nil {
 		t.Skip("this machine runs the portable set only")
 	}
 
+	return set
+}
+
+func TestSameStages(t *testing.T) {
+	set := assembly(t)
 	for a := 2; a <= 5; a++ {
 		for b := 1; b <= 5; b++ {
-			checkStagesOf(t, set, portable, a, b)
+			checkStagesOf(t, set, Portable(), a, b)
 		}
 	}
+}
 
+func TestSameTwist(t *testing.T) {
+	const (
+		stride = (Lanes + 1) * Vec
+		block  = Lanes * Vec
+	)
+	set := assembly(t)
 	for groups := 1; groups <= 3; groups++ {
-		stride, block := (Lanes+1)*Vec, Lanes*Vec
-		x, near := numbers[float64](groups*block, 1), numbers[float64](groups*block, 2)
+		x := numbers[float64](groups*block, 1)
+		near := numbers[float64](groups*block, 2)
 		far := numbers[float64](2*groups*Lanes, 3)
-		got, want := make([]float64, (groups-1)*stride+block+1), make([]float64, (groups-1)*stride+block+1)
+
+		got := make([]float64, (groups-1)*stride+block+1)
+		want := slices.Clone(got)
 		set.Twist(got, x, near, far, stride, groups)
-		portable.Twist(want, x, near, far, stride, groups)
+		Portable().Twist(want, x, near, far, stride, groups)
 		same(t, fmt.Sprintf("twist of %d groups", groups), got, want)
 	}
+}
 
+func TestSameRows(t *testing.T) {
+	set := assembly(t)
 	for rows := 1; rows <= 5; rows++ {
-		agreeOnRows(t, set, portable, Lanes+3, rows, rows, 1)
+		shape := rowShape{stride: Lanes + 3, rows: rows, jump: rows, groups: 1}
+		checkLoads(t, set, Portable(), shape)
+		checkStores(t, set, Portable(), shape)
 	}
 
+	// Only loads take several groups: here three of two rows, which start four rows apart.
+	checkLoads(t, set, Portable(), rowShape{stride: Lanes + 1, rows: 2, jump: 4, groups: 3})
+}
+
+func TestSameUntangle(t *testing.T) {
+	set := assembly(t)
 	for _, n := range []int{0, 1, 7, 8, 9, 37} {
-		low, high := numbers[float64](2*n, 1), numbers[float64](2*n+2, 2)
-		x, y, alone := make([]float32, n), make([]float32, n), make([]float32, n)
-		wantX, wantY := make([]float32, n), make([]float32, n)
-		set.Untangle(x, y, low, high, 0.3)
-		portable.Untangle(wantX, wantY, low, high, 0.3)
-		same(t, "sums", x, wantX)
-		same(t, "differences", y, wantY)
+		low := numbers[float64](2*n, 1)
+		high := numbers[float64](2*n+2, 2)
+
+		sums := make([]float32, n)
+		differences := make([]float32, n)
+		set.Untangle(sums, differences, low, high, 0.3)
+
+		wantSums := make([]float32, n)
+		wantDifferences := make([]float32, n)
+		Portable().Untangle(wantSums, wantDifferences, low, high, 0.3)
+		same(t, "sums", sums, wantSums)
+		same(t, "differences", differences, wantDifferences)
+
+		alone := make([]float32, n)
 		set.Untangle(alone, alone, low, high, 0.3)
-		same(t, "sums alone", alone, wantX)
+		same(t, "sums alone", alone, wantSums)
 	}
-
-	agreeOnRows(t, set, portable, Lanes+1, 2, 4, 3) // three groups of two rows, the groups four rows apart
 }
 
-// agreeOnRows compares what loads and stores groups of rows, jump rows apart, their
-// numbers stride apart.
-func agreeOnRows(t *testing.T, set, portable *Set, stride, rows, jump, groups int) {
-	n := (jump*(groups-1)+rows-1)*stride + Lanes
-	a, b := numbers[float64](n, 1), numbers[float64](n, 2)
-	a32, b32 := numbers[float32](n, 1), numbers[float32](n, 2)
-	turn, lane := numbers[float64](2*(jump*(groups-1)+rows), 3), numbers[float64](Vec, 6)
+// rowShape is the shape of rows that a set loads and stores: groups of rows, jump rows apart, and the numbers of a row
+// stride numbers after the numbers of the row before.
+type rowShape struct{ stride, rows, jump, groups int }
 
-	got, want := make([]float64, rows*groups*Vec+1), make([]float64, rows*groups*Vec+1)
-	set.LoadPair(got, a, b, turn, lane, 0.25, -3, stride, rows, jump, groups)
-	portable.LoadPair(want, a, b, turn, lane, 0.25, -3, stride, rows, jump, groups)
+// length returns the length of a sequence with all rows.
+func (s rowShape) length() int { return (s.jump*(s.groups-1)+s.rows-1)*s.stride + Lanes }
+
+// vectors returns a slice for the vectors of all rows. One number more shows a write past the end.
+func (s rowShape) vectors() []float64 { return make([]float64, s.rows*s.groups*Vec+1) }
+
+// checkLoads compares what two sets load.
+func checkLoads(t *testing.T, set, portable *Set, s rowShape) {
+	t.Helper()
+
+	n := s.length()
+	turn := numbers[float64](2*(s.jump*(s.groups-1)+s.rows), 3)
+	lane := numbers[float64](Vec, 6)
+	got := s.vectors()
+	want := s.vectors()
+
+	a := numbers[float64](n, 1)
+	b := numbers[float64](n, 2)
+	set.LoadPair(got, a, b, turn, lane, 0.25, -3, s.stride, s.rows, s.jump, s.groups)
+	portable.LoadPair(want, a, b, turn, lane, 0.25, -3, s.stride, s.rows, s.jump, s.groups)
 	same(t, "load of a pair", got, want)
-	set.LoadPair32(got, a32, b32, turn, lane, 0.1, -3.3, stride, rows, jump, groups)
-	portable.LoadPair32(want, a32, b32, turn, lane, 0.1, -3.3, stride, rows, jump, groups)
+
+	a32 := numbers[float32](n, 1)
+	b32 := numbers[float32](n, 2)
+	set.LoadPair32(got, a32, b32, turn, lane, 0.1, -3.3, s.stride, s.rows, s.jump, s.groups)
+	portable.LoadPair32(want, a32, b32, turn, lane, 0.1, -3.3, s.stride, s.rows, s.jump, s.groups)
 	same(t, "load of a float32 pair", got, want)
-	src := numbers[float64](2*n, 4)
-	set.LoadComplex(got, src, stride, rows, jump, groups)
-	portable.LoadComplex(want, src, stride, rows, jump, groups)
+
+	z := numbers[float64](2*n, 4)
+	set.LoadComplex(got, z, s.stride, s.rows, s.jump, s.groups)
+	portable.LoadComplex(want, z, s.stride, s.rows, s.jump, s.groups)
 	same(t, "load of complex numbers", got, want)
-
-	if groups > 1 {
-		return
-	}
-
-	gotC, wantC := make([]float64, 2*n+1), make([]float64, 2*n+1)
-	set.StoreComplex(gotC, want, stride, rows)
-	portable.StoreComplex(wantC, want, stride, rows)
-	same(t, "store of complex numbers", gotC, wantC)
-	gotP, wantP := numbers[float64](n+1, 9), numbers[float64](n+1, 9)
-	set.AddPower(gotP, want, stride, rows)
-	portable.AddPower(wantP, want, stride, rows)
-	same(t, "power", gotP, wantP)
 }
 
-// Expected values: counted one by one.
+// checkStores compares what two sets store of one group.
+func checkStores(t *testing.T, set, portable *Set, s rowShape) {
+	t.Helper()
+
+	n := s.length()
+	x := numbers[float64](s.rows*Vec, 4)
+
+	got := make([]float64, 2*n+1)
+	want := make([]float64, 2*n+1)
+	set.StoreComplex(got, x, s.stride, s.rows)
+	portable.StoreComplex(want, x, s.stride, s.rows)
+	same(t, "store of complex numbers", got, want)
+
+	gotPower := numbers[float64](n+1, 9)
+	wantPower := numbers[float64](n+1, 9)
+	set.AddPower(gotPower, x, s.stride, s.rows)
+	portable.AddPower(wantPower, x, s.stride, s.rows)
+	same(t, "power", gotPower, wantPower)
+}
+
+// Expected: the number of values below a mark, the largest of them and the smallest other, found by looking at each
+// value.
 func TestAround(t *testing.T) {
 	for name, f := range map[string]func([]float64, float64) (int, float64, float64){"portable": around, "fast": Around} {
 		for n := range 40 {
@@ -120,10 +181,13 @@ func TestAround(t *testing.T) {
 			}
 
 			for mark := 0.0; mark <= 4; mark += 0.125 {
-				below, low, high := 0, 0.0, math.Inf(1)
+				below := 0
+				low := 0.0
+				high := math.Inf(1)
 				for _, v := range x {
 					if v < mark {
-						below, low = below+1, max(low, v)
+						below++
+						low = max(low, v)
 					} else {
 						high = min(high, v)
 					}
@@ -149,10 +213,13 @@ func checkStagesOf(t *testing.T, set, portable *Set, a, b int) {
 			}
 
 			n := a * b * q * s * Vec
-			x, tw, tmp := numbers[float64](n, uint64(n)), numbers[float64](2*(a*b-1)*q, 5), make([]float64, a*b*Vec)
+			x := numbers[float64](n, uint64(n))
+			tw := numbers[float64](2*(a*b-1)*q, 5)
+			tmp := make([]float64, a*b*Vec)
 
 			// One number more shows a write past the end.
-			got, want := make([]float64, n+1), make([]float64, n+1)
+			got := make([]float64, n+1)
+			want := make([]float64, n+1)
 			what := fmt.Sprintf("radix %d and %d, q %d, s %d", a, b, q, s)
 			set.Stages(got, x, tw, tmp, a, b, q, s, false)
 			portable.Stages(want, x, tw, tmp, a, b, q, s, false)
@@ -173,8 +240,7 @@ func checkStagesOf(t *testing.T, set, portable *Set, a, b int) {
 	}
 }
 
-// Expected value: the sum of the first n whole numbers, which is exact; of others the
-// portable sum, to the bit.
+// Expected: n(n+1)/2, which is exact, for the first n whole numbers, and the portable sum, to the bit, for noise.
 func TestSum(t *testing.T) {
 	for _, n := range []int{0, 1, 5, 31, 32, 33, 64, 100, 1000, 4097} {
 		x := make([]float64, n)
@@ -187,18 +253,23 @@ func TestSum(t *testing.T) {
 		assert.InDelta(t, want, got, 0, "sum of 1 … %d", n)
 		assert.InDelta(t, want, sum(x), 0, "sum of 1 … %d", n)
 
-		y, z := numbers[float64](n, 1), numbers[float32](n, 1)
-		assert.InDelta(t, sum(y), Sum(y), 0, "sums of %d", n)
-		assert.InDelta(t, sum(z), Sum(z), 0, "sums of %d", n)
+		noise := numbers[float64](n, 1)
+		assert.Equal(t, sum(noise), Sum(noise), "sum of %d numbers", n)
+
+		noise32 := numbers[float32](n, 1)
+		assert.Equal(t, sum(noise32), Sum(noise32), "sum of %d float32 numbers", n)
 	}
 }
 
-// Expected values: of pairs (k, 3) and (2k, 1) the sum with the second's conjugate is
-// (3k, 2), the difference (−k, 4).
+// Low has the complex numbers k + 3i, and high has 2k + i. The sum with the conjugate of the second is 3k + 2i, and the
+// difference is −k + 4i. Expected: half of their squared magnitudes, because the scale is 0.5.
 func TestUntangle(t *testing.T) {
 	for _, set := range sets() {
 		const n = 20
-		x, y, low, high := make([]float32, n), make([]float32, n), make([]float64, 2*n), make([]float64, 2*n)
+		x := make([]float32, n)
+		y := make([]float32, n)
+		low := make([]float64, 2*n)
+		high := make([]float64, 2*n)
 		for k := range n {
 			copy(low[2*k:], []float64{float64(k), 3})
 			copy(high[2*(n-1-k):], []float64{float64(2 * k), 1})
@@ -234,13 +305,7 @@ func TestMisusePanics(t *testing.T) {
 					0, 0, 1, 1, 1, 1)
 			},
 		} {
-			func() {
-				defer func() {
-					assert.NotNil(t, recover(), "%s, %s: no panic", set.Name, name)
-				}()
-
-				f()
-			}()
+			assert.Panics(t, f, "%s, %s", set.Name, name)
 		}
 	}
 }
