@@ -15,8 +15,9 @@ import (
 	"doubletake/internal/testfile"
 )
 
-// cases are what the program is to say of small inputs that others made and found it wrong on: what make.py of the
-// shared cases expects of each, as patterns of the output. A pattern that begins with ! is not to be there.
+// cases has the commands for each small input on which the program went wrong once, with patterns that their output
+// should match. A pattern that begins with ! should not match. The expectations are the ones that make.py of the shared
+// cases prints.
 var cases = map[string][]step{
 	"only-names": {works("run p.yaml", `no split is trained`, `!panic`)},
 	"empty-cell": {fails("check p.yaml", `log\.csv: line 4, column 2 \(rpm\).*empty cell.*r3`)},
@@ -73,16 +74,25 @@ var cases = map[string][]step{
 	"run-column": {works("run p.yaml", `24 runs, 96 triplets`, `held out \(6 runs\)`, `!no channel`)},
 }
 
+// step is a command in the folder of a case.
 type step struct {
 	command string
-	fails   bool
-	says    []string
+	fails   bool     // its exit status should not be 0
+	says    []string // patterns of its output
 }
 
-func works(command string, says ...string) step { return step{command, false, says} }
-func fails(command string, says ...string) step { return step{command, true, says} }
+// works returns a command that should succeed.
+func works(command string, says ...string) step {
+	return step{command: command, fails: false, says: says}
+}
 
-// Every case of make.py gives what it expects.
+// fails returns a command that should fail.
+func fails(command string, says ...string) step {
+	return step{command: command, fails: true, says: says}
+}
+
+// The program gives the expected output for every case that make.py makes. The cases are outside the repository, and
+// the test is skipped without them.
 func TestCases(t *testing.T) {
 	longtest.Skip(t, "runs the program 35 times")
 
@@ -110,14 +120,14 @@ func TestCases(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for _, s := range steps {
 				out, err := command(filepath.Join(dir, name), strings.Fields(s.command)...).CombinedOutput()
-				if (err != nil) != s.fails {
-					t.Errorf("%s: %v\n%s", s.command, err, out)
-				}
+				assert.Equal(t, s.fails, err != nil, "%s fails: %v\n%s", s.command, err, out)
 
 				for _, p := range s.says {
-					not := p[0] == '!'
-					if regexp.MustCompile(strings.TrimPrefix(p, "!")).Match(out) == not {
-						t.Errorf("%s: %s in\n%s", s.command, p, out)
+					pattern, isAbsent := strings.CutPrefix(p, "!")
+					if isAbsent {
+						assert.NotRegexp(t, pattern, string(out), s.command)
+					} else {
+						assert.Regexp(t, pattern, string(out), s.command)
 					}
 				}
 			}
@@ -135,6 +145,6 @@ func TestCasesInPackages(t *testing.T) {
 	})
 
 	for name := range cases {
-		assert.True(t, named[name], "no test of a package says that it is case %s", name)
+		assert.True(t, named[name], "a comment in a test of a package names case %s", name)
 	}
 }
