@@ -74,7 +74,7 @@ func TestBeforeAgainstAfter(t *testing.T) {
 	simulated := map[grades]int{}
 	for name, e := range runIn(t, dir) {
 		for _, s := range e.Splits {
-			before := s.Honest.Calibration.Before()
+			before := s.Honest.Calibration.GroupEvidence()
 			after := s.Verdict()
 			if e.Data == "measured" {
 				measured[grades{before.Grade(), after}]++

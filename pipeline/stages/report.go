@@ -187,7 +187,7 @@ func (x *reportStage) run(ctx context.Context, job *engine.Job) error {
 	}
 
 	across, _ := x.exp.Across()
-	for _, thing := range honest.Across(set, across) {
+	for _, thing := range honest.BetweenOccasions(set, across) {
 		e.Between = append(e.Between, fmt.Sprint("All repeats: ", thing))
 	}
 

@@ -291,7 +291,7 @@ func (l *LeftOut) Calibrate(ctx context.Context, learner honest.Learner, set tri
 		return learner.Retrained(ctx, set, grouping, full, readWithout)
 	}
 
-	learner.Rises, err = honest.RisesOf(ctx, set, grouping, full, readWithout)
+	learner.Rises, err = honest.ComputeRises(ctx, set, grouping, full, readWithout)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -140,7 +140,7 @@ func smallPairNetworks(t *testing.T, s triplets.Set, g Grouping) *Rises {
 	full, err := fit(rows)
 	require.NoError(t, err)
 
-	r, err := RisesOf(t.Context(), s, g, full, func(group int) (*Model, error) {
+	r, err := ComputeRises(t.Context(), s, g, full, func(group int) (*Model, error) {
 		return fit(held[slices.IndexFunc(held, func(h Held) bool { return h.Group == group })].Rest)
 	})
 	require.NoError(t, err)

@@ -245,7 +245,7 @@ func (p *Posterior) queriesAfter() []interval.Query {
 		values = append(values, p.model.factorValues(row, places[i]))
 	}
 
-	after := p.calibration.With(x, values)
+	after := p.calibration.AfterMeasuring(x, values)
 	single := after.SingleConditions()
 	list := make([]interval.Query, len(p.mu)/len(p.model.Outcomes))
 	for i := range list {

@@ -64,11 +64,11 @@ func (r *Rises) ratio(name string) *float64 {
 	return &ratio
 }
 
-// RisesOf computes the rises of the groups of a split. full are pair networks trained on all rows except the test part.
-// retrained returns the networks that were trained without the given group as well.
-func RisesOf(ctx context.Context, s triplets.Set, g Grouping, full *Model, retrained func(group int) (*Model, error)) (
-	*Rises, error,
-) {
+// ComputeRises computes the rises of the groups of a split. full are pair networks trained on all rows except the test
+// part. retrained returns the networks that were trained without the given group as well.
+func ComputeRises(ctx context.Context, s triplets.Set, g Grouping, full *Model,
+	retrained func(group int) (*Model, error),
+) (*Rises, error) {
 	rows, held := g.LeaveOneOut(outsideTraining(s))
 	r := &Rises{Left: map[string]float64{}, New: math.NaN()}
 

@@ -241,10 +241,10 @@ func (m *Model) withCurves(j int, offsets []gp.Spread) []gp.Spread {
 	return spreads
 }
 
-// Across returns, for each outcome, the share of its variance between occasions if repeats are paired across occasions,
-// such as days, with the ends of its 95 % interval by the law of F of a balanced layout. label is the name of the
-// occasions. It returns nil if repeats are not paired across occasions.
-func Across(s triplets.Set, label string) []interval.Thing {
+// BetweenOccasions returns, for each outcome, the share of its variance between occasions if repeats are paired across
+// occasions, such as days, with the ends of its 95 % interval by the law of F of a balanced layout. label is the name
+// of the occasions. It returns nil if repeats are not paired across occasions.
+func BetweenOccasions(s triplets.Set, label string) []interval.Thing {
 	o, ok := s.Occasions()
 	if !ok {
 		return nil

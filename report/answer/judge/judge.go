@@ -34,7 +34,7 @@ func Judge(ctx context.Context, o Options) (report.Experiment, error) {
 		return report.Experiment{}, err
 	}
 
-	judges, err := openAgainst(o, cells.Columns)
+	judges, err := openPairs(o, cells.Columns)
 	if err != nil {
 		return report.Experiment{}, err
 	}
@@ -84,7 +84,7 @@ func Judge(ctx context.Context, o Options) (report.Experiment, error) {
 
 // groups returns the group that each row of a table of predictions was trained without: the text of the column with the
 // given name, or the number that is computed from other columns as in the experiment. It returns nil if name is "".
-func (a *against) groups(name string, cells *pairs.Cells) ([]string, error) {
+func (a *judgingPairs) groups(name string, cells *pairs.Cells) ([]string, error) {
 	if name == "" {
 		return nil, nil
 	}

@@ -24,7 +24,7 @@ const maxGroups = 100
 // addSplits judges the predictions for the test part or, if there is none, the predictions of each group by intervals
 // that are learned from the other groups. It adds the splits to the report, and a warning about pairs without a
 // prediction.
-func (g *given) addSplits(ctx context.Context, judges *against, experiment *report.Experiment) error {
+func (g *given) addSplits(ctx context.Context, judges *judgingPairs, experiment *report.Experiment) error {
 	missing := g.assignParts(judges)
 	if len(missing) > 0 {
 		experiment.Warnings = append(experiment.Warnings,
@@ -127,7 +127,7 @@ func (g *given) testing(isTest func(group string) bool) *given {
 // table marks as trained. If the user names groups, the training part has the predictions of left-out groups instead.
 // Pairs without a complete prediction are never in the test part. assignParts returns the conditions that lack a
 // prediction.
-func (g *given) assignParts(judges *against) []string {
+func (g *given) assignParts(judges *judgingPairs) []string {
 	g.Part = slices.Repeat([]triplets.Part{triplets.Neither}, g.N)
 	seen := map[int]bool{}
 	var missing []string
@@ -226,7 +226,7 @@ func (g *given) judgeTest(name, held string) report.Split {
 	if rows.Var != nil && !g.open {
 		measured := g.Of(triplets.Test)
 		level := &interval.Calibration{Level: g.Level, Deviation: g.Scale.Std}
-		judged := level.Against(mid, intervals.Half, measured.Y1, measured.Y2)
+		judged := level.JudgeIntervals(mid, intervals.Half, measured.Y1, measured.Y2)
 		values := score.OverSeeds([]score.Numbers{score.Judge(test, test.Var, test.Cov).Numbers})
 		split.Methods[0].Values = append(values, score.Keyed{
 			Key: report.IntervalScore, Value: score.Mean([]float64{judged.Score}),

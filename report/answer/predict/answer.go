@@ -82,7 +82,7 @@ func (m *Models) Answer(ctx context.Context, x []float64, o Options) (*Answer, e
 	}
 
 	if a.Recommended != nil {
-		a.evidence = m.Honest.Calibration.Before()
+		a.evidence = m.Honest.Calibration.GroupEvidence()
 		a.grade = a.evidence.Grade()
 	}
 

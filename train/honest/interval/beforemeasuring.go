@@ -12,11 +12,11 @@ import (
 	"doubletake/train/score"
 )
 
-// Before returns the evidence about the intervals of a new group before any of its conditions is measured. It comes
-// from the left-out groups alone, each with the intervals that the other groups give. The half width is the mean over
-// the groups, and the error is the root of the mean squared error. Both are in deviations of the training outcomes,
-// and NaN without left-out groups.
-func (c *Calibration) Before() score.Evidence {
+// GroupEvidence returns the evidence about the intervals of a new group before any of its conditions is measured. It
+// comes from the left-out groups alone, each with the intervals that the other groups give. The half width is the mean
+// over the groups, and the error is the root of the mean squared error. Both are in deviations of the training
+// outcomes, and NaN without left-out groups.
+func (c *Calibration) GroupEvidence() score.Evidence {
 	half := math.NaN()
 	squaredError := math.NaN()
 	if c.K > 0 {
@@ -38,12 +38,12 @@ func (c *Calibration) Before() score.Evidence {
 	return withHalf(evidence, half)
 }
 
-// beforeMeasuring returns the evidence of Before with its grade, for documents. expected_half_width is in deviations
-// of the training outcomes. left_out_inside is the number of groups with at least 90 % of their values inside. enough
-// is the number of groups that would decide the grade; it is 0 if the grade is decided, or if no number would decide
-// it.
+// beforeMeasuring returns the evidence of GroupEvidence with its grade, for documents. expected_half_width is in
+// deviations of the training outcomes. left_out_inside is the number of groups with at least 90 % of their values
+// inside. enough is the number of groups that would decide the grade; it is 0 if the grade is decided, or if no number
+// would decide it.
 func (c *Calibration) beforeMeasuring() numbers.Object {
-	v := c.Before()
+	v := c.GroupEvidence()
 	return numbers.Object{
 		"grade", v.Grade(), "expected_half_width", v.Half, "width_over_spread", v.WidthOverSpread,
 		"left_out_inside", c.LeftOutInside(), "of", c.K, "enough", v.Outlook().Units,
@@ -66,7 +66,7 @@ func withHalf(v score.Evidence, half float64) score.Evidence {
 // BeforeWords returns the grade of the intervals of a new group before any of its conditions is measured, with the
 // evidence, in words. units are the units of the outcomes, or nil; amounts writes a range of differences in a unit.
 func (c *Calibration) BeforeWords(units []string, amounts func(unit string, low, high float64) string) string {
-	v := c.Before()
+	v := c.GroupEvidence()
 	text := string(v.Grade())
 	if c.K == 0 {
 		text += ": no group could be left out"

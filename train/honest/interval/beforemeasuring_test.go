@@ -32,7 +32,7 @@ func leftOutRotors(half float64, inside ...float64) *interval.Calibration {
 
 // The intervals of a new group are graded by the left-out groups. Expected: grades by the rules of docs/glossary.md,
 // the half width of the groups, and this half width over 1.959964, the quantile of the normal law.
-func TestBefore(t *testing.T) {
+func TestGroupEvidence(t *testing.T) {
 	amounts := func(unit string, low, high float64) string { return fmt.Sprintf("%.3g to %.3g %s", low, high, unit) }
 	units := []string{"dB", "dB", "N"}
 	for _, c := range []struct {
@@ -94,10 +94,10 @@ func TestBeforeWithoutGroups(t *testing.T) {
 // tenth of this half width is not. The farthest of seven groups is at the distance 3.
 func TestWithHalf(t *testing.T) {
 	c := leftOutRotors(0.5, 1, 1, 0.95, 1, 0.97, 0.98, 1)
-	wide := c.WithHalf(c.Before(), 1, 29.4)
+	wide := c.WithHalf(c.GroupEvidence(), 1, 29.4)
 	assert.Equal(t, score.Wide, wide.Grade())
 	assert.InDelta(t, 1, wide.WidthOverSpread, 1e-4, "half width over spread")
-	assert.Equal(t, score.Holds, c.WithHalf(c.Before(), 1, 2.94).Grade())
+	assert.Equal(t, score.Holds, c.WithHalf(c.GroupEvidence(), 1, 2.94).Grade())
 	assert.InDelta(t, 3, c.Reach(), 1e-8, "reach")
 }
 

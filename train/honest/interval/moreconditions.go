@@ -5,10 +5,10 @@ import "slices"
 // This file finds the design and the classes of conditions after further conditions are measured. The scales that
 // left-out groups and units taught stay as they are, since they depend on outcomes.
 
-// With returns the calibration with further measured conditions. x are their inputs, conditions × inputs. values has,
-// for each condition, the value of each factor: the place of the name if the factor is a label. The calibration must
-// have a design.
-func (c *Calibration) With(x []float64, values [][]float64) *Calibration {
+// AfterMeasuring returns the calibration with further measured conditions. x are their inputs, conditions × inputs.
+// values has, for each condition, the value of each factor: the place of the name if the factor is a label. The
+// calibration must have a design.
+func (c *Calibration) AfterMeasuring(x []float64, values [][]float64) *Calibration {
 	after := *c
 	after.Inputs = slices.Clone(c.Inputs)
 	for k, v := range x {
@@ -17,14 +17,14 @@ func (c *Calibration) With(x []float64, values [][]float64) *Calibration {
 		r.Max = max(r.Max, v)
 	}
 
-	after.Design = c.Design.with(values)
+	after.Design = c.Design.withConditions(values)
 	after.index = after.Design.index(c.Condition)
 
 	return &after
 }
 
-// with returns the design with further conditions, which may have new values and names.
-func (d *Design) with(conditions [][]float64) *Design {
+// withConditions returns the design with further conditions, which may have new values and names.
+func (d *Design) withConditions(conditions [][]float64) *Design {
 	after := &Design{Factors: slices.Clone(d.Factors)}
 	for _, row := range d.Rows {
 		after.Rows = append(after.Rows, slices.Clone(row))

@@ -278,11 +278,11 @@ func (c *Calibration) Judge(p *Prediction, noise, y1, y2 []float64, run []int) R
 		r.R2 += score.R2(first, second, lists.Column(p.Mu, p.Out, j)) / float64(p.Out)
 	}
 
-	r.Before = c.Against(p.Mu, v.half, y1, y2)
-	r.After = c.Against(p.Mu, p.Half, y1, y2)
-	r.Before95 = c.Against(p.Mu, v.half95, y1, y2).Coverage
-	r.ModelFree = c.Against(v.mean, v.spread, y1, y2)
-	r.Conformal = c.Against(p.Mu, v.conformal, y1, y2)
+	r.Before = c.JudgeIntervals(p.Mu, v.half, y1, y2)
+	r.After = c.JudgeIntervals(p.Mu, p.Half, y1, y2)
+	r.Before95 = c.JudgeIntervals(p.Mu, v.half95, y1, y2).Coverage
+	r.ModelFree = c.JudgeIntervals(v.mean, v.spread, y1, y2)
+	r.Conformal = c.JudgeIntervals(p.Mu, v.conformal, y1, y2)
 	r.Conformal.Score = math.NaN()
 	r.WidthOverSpread = r.After.Width / r.ModelFree.Width
 	for _, w := range p.Where {
@@ -356,9 +356,9 @@ func (c *Calibration) judgeLaws(r *Record, p *Prediction, noise, y1, y2 []float6
 	}
 }
 
-// Against compares intervals mu ± half with the pairs y1, y2 (N×Out each). Of c it uses only the level and the
+// JudgeIntervals compares intervals mu ± half with the pairs y1, y2 (N×Out each). Of c it uses only the level and the
 // deviations.
-func (c *Calibration) Against(mu, half, y1, y2 []float64) Interval {
+func (c *Calibration) JudgeIntervals(mu, half, y1, y2 []float64) Interval {
 	var r Interval
 	n := 2 * float64(len(mu))
 	count := 0

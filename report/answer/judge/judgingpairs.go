@@ -16,21 +16,21 @@ import (
 	"doubletake/train/triplets"
 )
 
-// against contains the pairs that judge, and the split of the experiment that they belong to.
-type against struct {
+// judgingPairs contains the pairs that judge, and the split of the experiment that they belong to.
+type judgingPairs struct {
 	*pairs.Pairs
 	split *table.Table // predictions.arrow of the split, with the parts and the scale; nil without a split
 }
 
-// openAgainst reads the pairs that predictions are judged against, and the split if one is named. If the pairs are a
-// text file, the columns in texts contain names rather than numbers.
-func openAgainst(o Options, texts []string) (*against, error) {
+// openPairs reads the pairs that predictions are judged against, and the split if one is named. If the pairs are a text
+// file, the columns in texts contain names rather than numbers.
+func openPairs(o Options, texts []string) (*judgingPairs, error) {
 	p, err := o.Against.Open(texts)
 	if err != nil {
 		return nil, err
 	}
 
-	judges := &against{Pairs: p}
+	judges := &judgingPairs{Pairs: p}
 	o.Split = cmp.Or(o.Split, p.Split)
 	if o.Split == "" {
 		return judges, nil
@@ -44,7 +44,7 @@ func openAgainst(o Options, texts []string) (*against, error) {
 }
 
 // readSplit reads the table of a split, which has the part of each pair.
-func (a *against) readSplit(name string) error {
+func (a *judgingPairs) readSplit(name string) error {
 	if a.Dir == "" {
 		return &fault.UsageError{Text: "--split belongs to --against of an experiment, found the file " + a.Name}
 	}
@@ -79,7 +79,7 @@ func (a *against) readSplit(name string) error {
 }
 
 // inputs returns the inputs of the split, or nil without a split.
-func (a *against) inputs() []string {
+func (a *judgingPairs) inputs() []string {
 	if a.split == nil {
 		return nil
 	}
@@ -88,7 +88,7 @@ func (a *against) inputs() []string {
 
 // set returns the pairs as a set with the predicted outcomes. Its inputs are the inputs of the split, or otherwise the
 // conditions by which pairs and predictions were matched, or otherwise all conditions.
-func (a *against) set(matched *pairs.Match) (triplets.Set, error) {
+func (a *judgingPairs) set(matched *pairs.Match) (triplets.Set, error) {
 	inputs := a.inputs()
 	if inputs == nil {
 		inputs = matched.Conditions
