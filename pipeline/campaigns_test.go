@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"doubletake/internal/longtest"
 )
 
 // drones returns experiments on simulated rotors with the seeds from first to last. Each holds out each blade number in
@@ -34,7 +36,7 @@ func drones(first, last int, training string) string {
 // at most a third as wide as intervals without a model. The earlier intervals of this program, with Student's t of few
 // groups, were 0.42 as wide.
 func TestCampaignIntervals(t *testing.T) {
-	skipUnlessStudy(t)
+	longtest.SkipUnlessStudy(t)
 
 	config := "version: 1\nexperiments:\n" + drones(31, 34, `
       model: {hidden: [4]}
@@ -110,7 +112,7 @@ func mean(values []float64) float64 {
 // The intervals of ensembles of five networks cover 92 to 98 % of the values of twelve held-out blade numbers of
 // simulated rotors, and their mean score is below that of the ensemble alone and of no model.
 func TestCampaignIntervalsByNetworks(t *testing.T) {
-	skipUnlessStudy(t)
+	longtest.SkipUnlessStudy(t)
 
 	config := "version: 1\nexperiments:\n" + drones(1, 3, `
       optimizer: {learning_rate: 1e-3, batch: 32, epochs: 500}
@@ -153,7 +155,7 @@ func TestCampaignIntervalsByNetworks(t *testing.T) {
 // that its interval does not hold. That of the process holds there. The prototype's interval by networks covered 32 to
 // 80 % of the values that the toy's law has there.
 func TestToyOutside(t *testing.T) {
-	skipUnlessStudy(t)
+	longtest.SkipUnlessStudy(t)
 	const config = `version: 1
 experiments:
   ensemble:

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"doubletake/internal/longtest"
 	"doubletake/train/score"
 )
 
@@ -58,7 +59,7 @@ const simulatedRigs = `  fan:
 // grades "holds", none fails when it is measured, and all but one hold or are wide. Simulated campaigns are only
 // logged, for the table in docs/research/intervals.md.
 func TestBeforeAgainstAfter(t *testing.T) {
-	skipUnlessStudy(t)
+	longtest.SkipUnlessStudy(t)
 	dir := t.TempDir()
 	yaml := "version: 1\nworkdir: runs\nexperiments:\n" + measuredExperiments + simulatedRigs
 	for _, campaign := range jitteringCampaigns {

@@ -17,6 +17,7 @@ import (
 
 	"doubletake/ingest/ingesttest"
 	"doubletake/ingest/table"
+	"doubletake/internal/longtest"
 	"doubletake/internal/testfile"
 	"doubletake/pipeline"
 )
@@ -121,7 +122,7 @@ func (g *growing) cacheSize(t *testing.T) int64 {
 func TestGrowth(t *testing.T) {
 	n := 520
 	steps := 2
-	if os.Getenv("DOUBLETAKE_LONG") == "all" {
+	if longtest.IsStudy() {
 		n = 5000
 		steps = 200
 	}

@@ -20,16 +20,6 @@ import (
 	"doubletake/report"
 )
 
-// skipUnlessStudy skips a test that belongs to the studies by simulation, unless DOUBLETAKE_LONG=all asks for it.
-// docs/research/studies runs them before a release.
-func skipUnlessStudy(t testing.TB) {
-	t.Helper()
-
-	if os.Getenv("DOUBLETAKE_LONG") != "all" {
-		t.Skip("a study: docs/research/studies runs it")
-	}
-}
-
 // write writes a file below a test's folder.
 func write(t testing.TB, dir, name, text string) {
 	t.Helper()

@@ -134,7 +134,7 @@ func TestLeftOutTrainingsAreShared(t *testing.T) {
 // are the same to the bit. Pair networks are tested, and ensembles with DOUBLETAKE_LONG=1.
 func TestNetworksSeeNothingOfTheTestGroup(t *testing.T) {
 	bases := []string{"pair"}
-	if os.Getenv("DOUBLETAKE_LONG") != "" {
+	if longtest.IsLong() {
 		bases = append(bases, "ensemble")
 	}
 

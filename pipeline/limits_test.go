@@ -13,6 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"doubletake/ingest/simulate"
+	"doubletake/internal/longtest"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages"
 	"doubletake/pipeline/stages/plan"
@@ -329,7 +330,7 @@ func TestLimitsOfEveryKey(t *testing.T) {
 			hasLimit[key] = true
 
 			some := absurd
-			if os.Getenv("DOUBLETAKE_LONG") == "" {
+			if !longtest.IsLong() {
 				some = []string{absurd[len(hasLimit)%len(absurd)]}
 			}
 

@@ -26,6 +26,7 @@ import (
 	"doubletake/ingest/format/parquet"
 	"doubletake/ingest/ingesttest"
 	"doubletake/internal/kv"
+	"doubletake/internal/longtest"
 	"doubletake/pipeline"
 	"doubletake/report/answer/inspect"
 	"doubletake/report/answer/judge"
@@ -74,7 +75,7 @@ func TestMemory(t *testing.T) {
 		{"left-out.arrow", "library", 0, "200 groups"},
 	} {
 		isSlow := c.use == "inspect" || slices.Contains([]string{".csv", ".arrow"}, filepath.Ext(c.file))
-		if isSlow && os.Getenv("DOUBLETAKE_LONG") == "" {
+		if isSlow && !longtest.IsLong() {
 			continue
 		}
 

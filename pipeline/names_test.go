@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"doubletake/ingest/fault"
+	"doubletake/internal/longtest"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/pipelinetest"
@@ -54,7 +55,7 @@ func TestAnyColumnNames(t *testing.T) {
 		t.Skip("trains a network for each name")
 	}
 
-	runsAll := os.Getenv("DOUBLETAKE_LONG") == "all" // as many names as rapid draws; otherwise five
+	runsAll := longtest.IsStudy() // as many names as rapid draws; otherwise five
 	if !runsAll {
 		// It can happen that none of five random names goes through. These two always do.
 		require.NoError(t, runNamedTable(t.TempDir(), "a b", "lift_n"))

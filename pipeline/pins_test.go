@@ -51,7 +51,7 @@ func TestPins(t *testing.T) {
 	}
 
 	pins := readPins(t)
-	runsEverySet := os.Getenv("DOUBLETAKE_LONG") == "all" || *updatePins
+	runsEverySet := longtest.IsStudy() || *updatePins
 	best, err := train.KernelSet("auto")
 	require.NoError(t, err)
 

@@ -82,7 +82,7 @@ func samenessSettings(t *testing.T) (steps int, seed uint64) {
 
 	steps = longtest.Count(15, 2000)
 	seed = 54
-	if os.Getenv("DOUBLETAKE_LONG") != "" {
+	if longtest.IsLong() {
 		seed = uint64(time.Now().UnixNano())
 	}
 

@@ -418,7 +418,7 @@ func (c jittering) assertRepeatsHeldOut(t *testing.T, split string, setPoint flo
 // Blocks are made of whole set points. A speed of 2408.4 among those about 2400 is in no block without them, and the
 // intervals of blocks are at most twice as wide as those of single set points.
 func TestBlocksOfSetPoints(t *testing.T) {
-	skipUnlessStudy(t)
+	longtest.SkipUnlessStudy(t)
 
 	c := jitteringCampaigns[0]
 	c.stray = 2408.4

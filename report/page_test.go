@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -17,6 +16,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"doubletake/internal/longtest"
 )
 
 // TestPageBounds: the page of 780 recordings, five seeds and four splits is no
@@ -33,7 +34,7 @@ func TestPageBounds(t *testing.T) {
 		"a selection is spoken of where everything is shown")
 
 	shown := 780
-	if os.Getenv("DOUBLETAKE_LONG") != "" {
+	if longtest.IsLong() {
 		d = campaign(4, 58, 13, 4, 5)
 		shown = 3016
 	}

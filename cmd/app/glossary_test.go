@@ -7,7 +7,6 @@ import (
 	"go/token"
 	"html"
 	"io"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -20,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"doubletake/docs"
+	"doubletake/internal/longtest"
 	"doubletake/internal/testfile"
 	"doubletake/report/answer/predict"
 	"doubletake/train/score"
@@ -127,7 +127,7 @@ func TestWordsAreExplained(t *testing.T) {
 	sample, _, _ = strings.Cut(sample, "```")
 	assert.Empty(t, unexplained(sample, plain), "the sample of the README")
 
-	if os.Getenv("DOUBLETAKE_LONG") == "" {
+	if !longtest.IsLong() {
 		return
 	}
 

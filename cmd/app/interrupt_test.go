@@ -113,7 +113,7 @@ func TestInterrupted(t *testing.T) {
 	}
 
 	moments := []moment{{"ingest", "done", 2, syscall.SIGTERM}, {"train", "start", 1, os.Interrupt}}
-	if os.Getenv("DOUBLETAKE_LONG") != "" {
+	if longtest.IsLong() {
 		moments = []moment{
 			{"simulate", "done", 3, os.Interrupt},
 			{"ingest", "done", 2, syscall.SIGTERM},

@@ -21,6 +21,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"doubletake/ingest/table"
+	"doubletake/internal/longtest"
 )
 
 // The scripts call the program as a process of its own, which is this test
@@ -54,7 +55,7 @@ func TestScripts(t *testing.T) {
 			case "root":
 				return os.Geteuid() == 0, nil
 			case "long": // scripts that take a second or more
-				return os.Getenv("DOUBLETAKE_LONG") != "", nil
+				return longtest.IsLong(), nil
 			}
 
 			return false, fmt.Errorf("unknown condition %q", c)

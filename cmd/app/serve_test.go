@@ -106,7 +106,7 @@ func TestServedRun(t *testing.T) {
 	close(over)
 
 	sawTraining := <-seen
-	if os.Getenv("DOUBLETAKE_LONG") != "" {
+	if longtest.IsLong() {
 		assert.True(t, sawTraining, "the page must show a training at work")
 	}
 

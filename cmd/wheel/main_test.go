@@ -272,7 +272,7 @@ func TestJudgeNotebook(t *testing.T) {
 func testNotebook(t *testing.T, name string, wanted ...string) {
 	t.Helper()
 
-	if os.Getenv("DOUBLETAKE_LONG") == "" && os.Getenv("DOUBLETAKE_REQUIRE_JUPYTER") == "" {
+	if !longtest.IsLong() && os.Getenv("DOUBLETAKE_REQUIRE_JUPYTER") == "" {
 		t.Skip("simulates and runs a campaign; DOUBLETAKE_LONG=1 runs it")
 	}
 

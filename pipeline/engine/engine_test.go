@@ -297,7 +297,7 @@ func (w *world) makes(t *testing.T, o Options, want string) {
 // a change of the experiment's name, the files under the former name stay until gc,
 // and each run names their folder. No other file is left.
 func TestRandomEdits(t *testing.T) {
-	if os.Getenv("DOUBLETAKE_LONG") != "all" {
+	if !longtest.IsStudy() {
 		flag.Set("rapid.checks", "15")
 		durableAtOnce(t) // TestPowerCut syncs files
 	}

@@ -334,7 +334,7 @@ func visible(t *testing.T, dir string) map[string]string {
 func TestPowerCut(t *testing.T) {
 	rounds := longtest.Count(4, 8)
 	perRound := longtest.Count(2, 6)
-	if os.Getenv("DOUBLETAKE_LONG") == "all" { // half an hour where other work keeps the disk busy
+	if longtest.IsStudy() { // half an hour where other work keeps the disk busy
 		rounds = 200
 		perRound = 12
 	}

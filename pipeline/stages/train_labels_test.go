@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"strings"
 	"testing"
 
 	"doubletake/ingest/condition"
 	"doubletake/ingest/table"
 	"doubletake/ingest/table/tabletest"
+	"doubletake/internal/longtest"
 	"doubletake/train/honest"
 	"doubletake/train/honest/interval"
 
@@ -138,7 +138,7 @@ func TestNamesAreNumbersWithoutDistances(t *testing.T) {
 		},
 	} {
 		t.Run(c.base+", "+c.splits, func(t *testing.T) {
-			if i > 0 && os.Getenv("DOUBLETAKE_LONG") == "" {
+			if i > 0 && !longtest.IsLong() {
 				t.Skip("trains models without each group; DOUBLETAKE_LONG=1 runs it")
 			}
 

@@ -246,7 +246,7 @@ func within(t *testing.T, what string, holds func() bool) {
 
 // A program that never stops writing is stopped at 64 times the file and 1 GiB.
 func TestTooMuch(t *testing.T) {
-	if os.Getenv("DOUBLETAKE_LONG") == "" { // otherwise the program writes 1 GiB
+	if !longtest.IsLong() { // otherwise the program writes 1 GiB
 		defer program.SetBaseOutput(program.SetBaseOutput(16 << 20))
 	}
 

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"doubletake/internal/longtest"
 	"doubletake/internal/testfile"
 	"doubletake/train/contrast"
 )
@@ -49,7 +50,7 @@ func stand(t *testing.T) map[string][]row {
 // finds a difference in at most 7 % of 3,000 splits; rows as units in half of them.
 func TestSizeOnPropellerStand(t *testing.T) {
 	each := 40
-	if os.Getenv("DOUBLETAKE_LONG") == "all" {
+	if longtest.IsStudy() {
 		each = 375
 	}
 
