@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"doubletake/dsp"
@@ -49,15 +50,7 @@ func (r *Rows) AddFile(ctx context.Context, file *recording.File, path string, n
 	r.rd = rd
 	for _, run := range file.Runs {
 		note := RunNote{Run: run.Run.ID}
-		var err error
-		switch c := r.source.Construction.(type) {
-		case dsp.OfSpectra:
-			err = r.spectraRun(ctx, c, run, &note)
-		case dsp.OfSeries:
-			err = r.seriesRun(ctx, c, run, &note, notes)
-		}
-
-		if err != nil {
+		if err := r.addRun(ctx, run, &note, notes); err != nil {
 			return fault.Named(fault.Placed(err, file.Path, run.Run.Place), file.Path)
 		}
 
@@ -65,6 +58,18 @@ func (r *Rows) AddFile(ctx context.Context, file *recording.File, path string, n
 	}
 
 	return nil
+}
+
+// addRun computes the rows of a run. It returns an error if the construction takes neither spectra nor series.
+func (r *Rows) addRun(ctx context.Context, run recording.Run, note *RunNote, notes *FileNotes) error {
+	switch c := r.source.Construction.(type) {
+	case dsp.OfSpectra:
+		return r.spectraRun(ctx, c, run, note)
+	case dsp.OfSeries:
+		return r.seriesRun(ctx, c, run, note, notes)
+	default:
+		return fmt.Errorf("expected a construction of spectra or of series, found a %T", c)
+	}
 }
 
 // spectraRun computes the rows of a run of microphones.

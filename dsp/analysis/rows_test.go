@@ -70,6 +70,16 @@ func TestWithSpeed(t *testing.T) {
 	assert.Equal(t, map[string]float64{"blades": 2}, got, "no speed was found")
 }
 
+// A construction that takes neither spectra nor series gives an error instead of no rows.
+func TestUnknownConstruction(t *testing.T) {
+	source := &Source{Construction: struct{ dsp.Construction }{}}
+	source.Settings = &setting.Campaign{}
+
+	err := NewRows(source).addRun(t.Context(), recording.Run{}, &RunNote{}, &FileNotes{})
+	require.EqualError(t, err,
+		"expected a construction of spectra or of series, found a struct { dsp.Construction }")
+}
+
 // speedSquare derives a condition from one that is found in the sound.
 func speedSquare(t *testing.T) *derive.Set {
 	t.Helper()
