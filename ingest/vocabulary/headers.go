@@ -73,7 +73,7 @@ var (
 	Objects = Whole(`(air|aero)foil|module?|cell|zelle|specimen|nozzle|düse|pump|pumpe|cataly(st|zer)|katalysator|` +
 		`material|coating|cylinder|body|device|surface|geometry`)
 
-	// Parts are words of things that are measured, which also number rows.
+	// Parts are words of objects that also name numbers of rows: sample, part.
 	Parts = Whole(`sample|part|serial|id`)
 )
 

@@ -107,7 +107,7 @@ func statesConditions(in *Ingest) bool {
 // maxTolerance bounds the relative tolerance of a set point: within a wider one, neighbouring set points would be one.
 const maxTolerance = 0.2
 
-// validateConditions reports conditions that come from two places, or from none.
+// validateConditions reports faults of where conditions come from, and of tolerances, constants and attributes.
 func validateConditions(in *Ingest, key string, fail failFunc) {
 	log := in.Log
 	if in.Table != nil {
