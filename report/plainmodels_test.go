@@ -18,8 +18,8 @@ func withPlainErrors(mean, linear, leftOut float64) Split {
 		K: 4, Condition: "blades", Deviation: []float64{4},
 		Groups: []interval.GroupResult{{EBy: []float64{0.05}}, {EBy: []float64{0.03}}},
 		Rivals: []interval.Rival{{
-			Method: "linear", EBy: []float64{leftOut}, Error: interval.Against{Ratio: 3, More: 1},
-			Width: interval.Against{Ratio: 3, More: 1},
+			Method: "linear", EBy: []float64{leftOut}, Error: interval.Comparison{Ratio: 3, More: 1},
+			Width: interval.Comparison{Ratio: 3, More: 1},
 		}},
 	}
 

@@ -27,10 +27,10 @@ func TestSentenceUnits(t *testing.T) {
 // the outcomes' unit, or else by its interval score. By hand: mean squares of 0.09 and 0.04
 // deviations of 4 dB are 1.2 and 0.8 dB.
 func TestSentenceOfRivals(t *testing.T) {
-	same := interval.Against{Ratio: 1.1, More: 0.01, SE: 0.02}
-	worse := interval.Against{Ratio: 1.3, More: 0, SE: 1}
+	same := interval.Comparison{Ratio: 1.1, More: 0.01, SE: 0.02}
+	worse := interval.Comparison{Ratio: 1.3, More: 0, SE: 1}
 	linear := interval.Rival{Method: "linear", EBy: []float64{0.09}, Error: same}
-	constant := interval.Rival{Method: "conformal", Width: interval.Against{Ratio: 0.87, More: -0.2, SE: 0.1}}
+	constant := interval.Rival{Method: "conformal", Width: interval.Comparison{Ratio: 0.87, More: -0.2, SE: 0.1}}
 	for want, rivals := range map[string][]interval.Rival{
 		". Least squares does as well on the left-out groups of blades: error 1.2 dB against 0.8 dB. ": {constant, linear},
 		". An interval of constant width from left-out errors does better on the left-out groups of blades: " +

@@ -165,7 +165,7 @@ func conformalRival(name string, unit errorUnit, left []LeftOut, c *interval.Cal
 
 	r := rival(name, left, c, means, halves)
 	r.EBy = nil
-	r.Error = interval.Against{}
+	r.Error = interval.Comparison{}
 
 	return r
 }
@@ -242,7 +242,7 @@ func rival(name string, left []LeftOut, c *interval.Calibration, means, halves [
 
 // compared compares a number of a rival with the number of the model, group by group. It returns the ratio of the sums,
 // the mean difference, and the standard error of this difference, which is NaN for a single group.
-func compared(rival, model []float64) interval.Against {
+func compared(rival, model []float64) interval.Comparison {
 	n := float64(len(rival))
 	rivalSum := 0.0
 	modelSum := 0.0
@@ -259,7 +259,7 @@ func compared(rival, model []float64) interval.Against {
 		variance += d * d / n / (n - 1)
 	}
 
-	return interval.Against{Ratio: rivalSum / modelSum, More: more, SE: math.Sqrt(variance)}
+	return interval.Comparison{Ratio: rivalSum / modelSum, More: more, SE: math.Sqrt(variance)}
 }
 
 // weightedSize is the size of an error with its probability.

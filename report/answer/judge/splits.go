@@ -10,12 +10,16 @@ import (
 
 	"doubletake/ingest/fault"
 	"doubletake/ingest/table"
+	"doubletake/internal/lists"
 	"doubletake/report"
 	"doubletake/report/pairs"
 	"doubletake/train/honest/interval"
 	"doubletake/train/score"
 	"doubletake/train/triplets"
 )
+
+// This file judges the predictions, as splits of a report. The test part has the pairs that are judged, the training
+// part the predictions from which intervals are learned (assignParts).
 
 // maxGroups is the largest number of groups that addGroupSplits accepts. It judges each group by all others; for
 // maxGroups groups this takes about a minute.
@@ -186,7 +190,8 @@ func (g *given) inputsInWords(i int) string {
 	return strings.Join(parts, ", ")
 }
 
-// judgeTest judges the test part as the table states its predictions. name and held describe the split.
+// judgeTest judges the test part as the table states its predictions. name and held describe the split, for people.
+// Numbers that need variances which the table does not state are NaN.
 func (g *given) judgeTest(name, held string) report.Split {
 	split := report.Split{Name: name, HeldOut: held}
 	test := score.Judged(g.Set, g.answers, triplets.Test)
@@ -198,22 +203,7 @@ func (g *given) judgeTest(name, held string) report.Split {
 		total = slices.Repeat([]float64{math.NaN()}, len(rows.Mu))
 	}
 
-	intervals := score.Claimed(total, g.Level)
-	mid := rows.Mu
-	if g.half != nil {
-		stated := triplets.Answers{Mu: g.mid, Var: g.half}.Rows(g.RowsOf(triplets.Test), g.Out)
-		mid = stated.Mu
-		intervals = &score.Intervals{
-			Level: g.Level, Mid: mid, Half: stated.Var, At: intervals.At, OneLevel: g.half68 == nil,
-		}
-	}
-
-	if g.half != nil && g.half68 != nil {
-		stated := triplets.Answers{Mu: g.mid68, Var: g.half68}.Rows(g.RowsOf(triplets.Test), g.Out)
-		intervals.Mid68 = stated.Mu
-		intervals.At[0] = stated.Var
-	}
-
+	mid, intervals := g.statedIntervals(rows.Mu, total)
 	split.Network = score.TrustByOutcome(g.Set, rows.Mu, total, rows.Cov, intervals)
 	if g.open { // the widths of intervals with a bound far away mean nothing
 		for j := range split.Network {
@@ -235,6 +225,30 @@ func (g *given) judgeTest(name, held string) report.Split {
 
 	return split
 }
+
+// statedIntervals returns the intervals of the test part, and their middles. If the table states no intervals, they are
+// normal intervals about the means mu with the variances total. At 68 % they are the stated 68 % intervals, if there
+// are any; OneLevel is true if the table states intervals of one level alone.
+func (g *given) statedIntervals(mu, total []float64) (mid []float64, intervals *score.Intervals) {
+	claimed := score.Claimed(total, g.Level)
+	if g.half == nil {
+		return mu, claimed
+	}
+
+	mid = g.testRows(g.mid)
+	intervals = &score.Intervals{
+		Level: g.Level, Mid: mid, Half: g.testRows(g.half), At: claimed.At, OneLevel: g.half68 == nil,
+	}
+	if g.half68 != nil {
+		intervals.Mid68 = g.testRows(g.mid68)
+		intervals.At[0] = g.testRows(g.half68) // score.Levels begins with 68 %
+	}
+
+	return mid, intervals
+}
+
+// testRows returns the numbers of the test part, from numbers of all pairs (N×Out).
+func (g *given) testRows(v []float64) []float64 { return lists.Rows(v, g.Out, g.RowsOf(triplets.Test)) }
 
 // floats returns the numbers of the set's outcomes in the metadata of a table under a key. A number that is missing is
 // NaN.

@@ -8,15 +8,15 @@ import (
 // Rival holds the results of a simple method on the left-out groups, each predicted from the other groups. Its numbers
 // are in deviations of the training outcomes.
 type Rival struct {
-	Method string    `json:"method"`         // as in comparisons
-	EBy    []float64 `json:"e_by,omitempty"` // mean e per outcome, measured by the pairs; nil: its mean is the model's
-	Score  float64   `json:"interval_score"` // mean interval score, see Winkler
-	Error  Against   `json:"error"`          // the rms difference from measured values against the model's
-	Width  Against   `json:"width"`          // the interval score against the calibrated interval's
+	Method string     `json:"method"`         // as in comparisons
+	EBy    []float64  `json:"e_by,omitempty"` // mean e per outcome, measured by the pairs; nil: its mean is the model's
+	Score  float64    `json:"interval_score"` // mean interval score, see Winkler
+	Error  Comparison `json:"error"`          // the rms difference from measured values against the model's
+	Width  Comparison `json:"width"`          // the interval score against the calibrated interval's
 }
 
-// Against compares a number of a rival with the number of the model, group by group. Lower numbers are better.
-type Against struct {
+// Comparison compares a number of a rival with the number of the model, group by group. Lower numbers are better.
+type Comparison struct {
 	Ratio float64 `json:"ratio"` // the rival's mean over groups, divided by the model's
 	More  float64 `json:"more"`  // mean over groups of the rival's number less the model's
 	SE    float64 `json:"se"`    // standard error of More if groups are independent
@@ -26,7 +26,7 @@ type Against struct {
 const rivalRatio = 1.25
 
 // AsGood reports whether the rival is worse by no more than the standard error, and its ratio is at most rivalRatio.
-func (a Against) AsGood() bool { return a.Ratio <= rivalRatio && a.More <= a.SE }
+func (a Comparison) AsGood() bool { return a.Ratio <= rivalRatio && a.More <= a.SE }
 
 // rivalNames are the methods in words.
 var rivalNames = map[string]string{
@@ -92,7 +92,7 @@ func (c *Calibration) bestWidth() *Rival {
 }
 
 // compared says in words how well a method does on the left-out groups, compared with the model.
-func (c *Calibration) compared(method string, a Against) string {
+func (c *Calibration) compared(method string, a Comparison) string {
 	how := "as well"
 	if a.More < -a.SE {
 		how = "better"
