@@ -46,10 +46,11 @@ func TestPlanMicrophones(t *testing.T) {
 	assert.Equal(t, 3.0, known["blades"])
 	assert.Equal(t, 70.0, known["theta_deg"])
 
-	// The key holds what the task reads: no globs, no table; its row is local.
+	// The key of the task has the settings that the task reads, without the globs and the table of conditions. The row of
+	// the table is local.
 	task := b.Tasks.Plan.Tasks[0]
 	if _, ok := value(task.Config, "ingest.files"); ok {
-		t.Error("the key of a file holds the globs")
+		t.Error("the key of a file has the globs")
 	}
 
 	if v, _ := value(task.Config, "ingest.rate_hz"); v != "1000" {
@@ -60,8 +61,8 @@ func TestPlanMicrophones(t *testing.T) {
 	assert.Contains(t, task.Local[0].Value, "rpm", "local %v", task.Local)
 }
 
-// A file's runs hold its channels with conditions, statistics in the calibrated
-// unit, and where the calibration comes from.
+// A run of a file has its channels with their conditions, statistics in the calibrated unit, and the origin of the
+// calibration. Expected: the numbers of the file times 0.5 Pa.
 func TestReadMicrophones(t *testing.T) {
 	x := npyFile(count(100, 1), count(100, 2))
 	b := planFiles(t, map[string]string{"a.npy": x, "b.npy": x, "c.csv": rotorConditions},
@@ -100,7 +101,8 @@ func TestReadMicrophones(t *testing.T) {
 	assert.NotEqual(t, r.Seed, other.Seed, "seeds of two runs")
 }
 
-// A channel with samples that are no numbers is an error of the file, which skip takes as its reason.
+// A sample that is not a number is an error of the file. With on_bad_recording: skip, the error is the reason for
+// skipping the file, and names it.
 func TestBadRecordings(t *testing.T) {
 	bad := count(100, 2)
 	bad[7] = math.NaN()
@@ -116,8 +118,8 @@ func TestBadRecordings(t *testing.T) {
 	}
 }
 
-// A balance's columns make one recording; its samples are kept for the analysis, and
-// its integral times are those of the method.
+// The columns of a balance are one recording, and its samples are kept for the analysis. Expected: the integral times
+// that dsp.CheckBalance computes from the kept samples.
 func TestReadBalance(t *testing.T) {
 	text := "time,Fz,Fx\n"
 	for i := range 200 {
@@ -152,8 +154,8 @@ func TestReadBalance(t *testing.T) {
 	assert.True(t, run.Stats[1].Mean > 1.5 && run.Stats[1].Mean < 2.5, "mean drag %g", run.Stats[1].Mean)
 }
 
-// Of one run of microphones the pass loads the spectra that the construction
-// asks for; statistics are those of a scan alone.
+// The pass over a run of microphones loads the spectra that the construction asks for. Expected: the same statistics as
+// by a scan without spectra.
 func TestReadLoadsSpectra(t *testing.T) {
 	x := make([]float64, 8000)
 	for i := range x {
@@ -345,15 +347,18 @@ func TestAttributeConditions(t *testing.T) {
 	assert.ErrorContains(t, err, "condition rpm", "a file without attributes")
 }
 
-// Scaled statistics are those of scaled samples, deviations without sign.
-func TestSmallParts(t *testing.T) {
+// Statistics of the samples 0 … 8 that are scaled by −2 are the statistics of 0, −2, … −16. Expected by hand: the
+// samples have the mean 4, the variance 60/9 and the mean square 204/9.
+func TestScaledStatistics(t *testing.T) {
 	b := planFiles(t, map[string]string{"a.npy": npyFile(count(9, 1)), "c.csv": "file,blades,rpm\na.npy,2,3000\n"},
 		`{files: "*.npy", conditions: c.csv, rate_hz: 1000}`, `{triplets: split-half-spectrum}`)
 	res, err := read(b, 0, nil)
 	require.NoError(t, err)
 
 	scaled := res.Runs[0].Stats[0].Scaled(-2)
-	assert.Equal(t, -8.0, scaled.Mean)
-	assert.GreaterOrEqual(t, scaled.Std, 0.0)
-	assert.GreaterOrEqual(t, scaled.RMS, 0.0)
+	assert.Equal(t, -8.0, scaled.Mean, "mean")
+	assert.Equal(t, -16.0, scaled.Min, "least sample")
+	assert.Equal(t, 0.0, scaled.Max, "largest sample")
+	assert.InEpsilon(t, 2*math.Sqrt(60./9), scaled.Std, 1e-12, "deviation")
+	assert.InEpsilon(t, 2*math.Sqrt(204./9), scaled.RMS, 1e-12, "rms")
 }

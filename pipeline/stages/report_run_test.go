@@ -61,7 +61,7 @@ func madeReport(t *testing.T, b *stageTest) func(task, output string) string {
 	return output
 }
 
-// ofMethod is the named method of a comparison.
+// ofMethod returns the named method of a comparison.
 func ofMethod(t *testing.T, split report.Split, name string) report.Compared {
 	t.Helper()
 
@@ -71,47 +71,53 @@ func ofMethod(t *testing.T, split report.Split, name string) report.Compared {
 	return split.Methods[i]
 }
 
-// number finds the mean and deviation of a metric in a table in long form. where
-// holds pairs of a column and its value.
+// number returns the mean and deviation of a metric in a table in long form. where has pairs of a column and the value
+// of its row. It fails the test unless there is exactly one such row.
 func number(t *testing.T, tab *table.Table, where ...string) (mean, std float64) {
 	t.Helper()
-	m, s := tabletest.Floats(t, tab, "mean"), tabletest.Floats(t, tab, "std")
+	means := tabletest.Floats(t, tab, "mean")
+	deviations := tabletest.Floats(t, tab, "std")
 
-	clamped := -1
-	for i := range m {
-		match := true
+	var rows []int
+	for i := range means {
+		isFound := true
 		for k := 0; k < len(where); k += 2 {
-			match = match && tab.Column(where[k]).Strings[i] == where[k+1]
+			isFound = isFound && tab.Column(where[k]).Strings[i] == where[k+1]
 		}
 
-		require.False(t, match && clamped >= 0, "%v has several rows", where)
-
-		if match {
-			clamped = i
+		if isFound {
+			rows = append(rows, i)
 		}
 	}
 
-	require.GreaterOrEqual(t, clamped, 0, "no row %v", where)
+	require.Len(t, rows, 1, "rows with %v", where)
 
-	return m[clamped], s[clamped]
+	return means[rows[0]], deviations[rows[0]]
 }
 
-// heldOut are the numbers of one seed on the test part, computed here from the
-// columns of predictions.arrow by their definitions.
+// heldOut are the numbers of one seed on the test part.
 type heldOut struct{ r2, e, eSE, ratio, ratioSE, absC, in95, rmse, sigma float64 }
 
+// measure computes the numbers of one seed from the columns of its predictions.arrow, by the definitions of
+// docs/method.md#what-is-reported.
 func measure(t *testing.T, pred *table.Table) heldOut {
 	t.Helper()
 
 	sd, err := strconv.ParseFloat(pred.Get("outcome_std"), 64)
 	require.NoError(t, err)
 
-	y1, y2, mu := tabletest.Floats(t, pred, "y_1"), tabletest.Floats(t, pred, "y_2"), tabletest.Floats(t, pred, "y_mu")
-	variance, cov := tabletest.Floats(t, pred, "y_var"), tabletest.Floats(t, pred, "y_cov")
+	y1 := tabletest.Floats(t, pred, "y_1")
+	y2 := tabletest.Floats(t, pred, "y_2")
+	mu := tabletest.Floats(t, pred, "y_mu")
+	variance := tabletest.Floats(t, pred, "y_var")
+	cov := tabletest.Floats(t, pred, "y_cov")
 	x := tabletest.Floats(t, pred, "x")
-	part, run := pred.Column("set").Strings, pred.Column("run").Strings
+	part := pred.Column("set").Strings
+	run := pred.Column("run").Strings
+
 	var n, sum, square, res, sumE, sumC, inside, sumVar float64
-	clusterE, clusterC := map[string]float64{}, map[string]float64{}
+	clusterE := map[string]float64{} // sums by run
+	clusterC := map[string]float64{}
 	rows := map[string]float64{}
 
 	absC := map[float64]float64{} // by condition
@@ -120,7 +126,8 @@ func measure(t *testing.T, pred *table.Table) heldOut {
 			continue
 		}
 
-		a, b := (y1[i]-mu[i])/sd, (y2[i]-mu[i])/sd
+		a := (y1[i] - mu[i]) / sd
+		b := (y2[i] - mu[i]) / sd
 		n++
 		sum += y1[i] + y2[i]
 		square += y1[i]*y1[i] + y2[i]*y2[i]
@@ -145,15 +152,17 @@ func measure(t *testing.T, pred *table.Table) heldOut {
 		rmse: sd * math.Sqrt(sumE/n), sigma: math.Sqrt(sumVar / n),
 	}
 
+	// Standard errors clustered by run.
 	g := float64(len(rows))
-
 	var ssE, ssR float64
 	for r, k := range rows {
 		ssE += math.Pow(clusterE[r]-k*h.e, 2)
 		ssR += math.Pow(clusterE[r]-h.ratio*clusterC[r], 2)
 	}
 
-	h.eSE, h.ratioSE = math.Sqrt(ssE*g/(g-1))/n, math.Sqrt(ssR*g/(g-1))/sumC
+	h.eSE = math.Sqrt(ssE*g/(g-1)) / n
+	h.ratioSE = math.Sqrt(ssR*g/(g-1)) / sumC
+
 	for _, v := range absC {
 		h.absC += v / float64(len(absC))
 	}
@@ -161,9 +170,8 @@ func measure(t *testing.T, pred *table.Table) heldOut {
 	return h
 }
 
-// The report's numbers are the means over the seeds of what the predictions give by
-// the definitions of docs/method.md#what-is-reported, wherever they are written:
-// metrics.arrow, metrics.json and the report's own data.
+// The report's numbers are the means and deviations over the seeds, in metrics.arrow, in metrics.json and in the
+// report's own data. Expected: the numbers that measure computes from the predictions of each seed.
 func TestNumbers(t *testing.T) {
 	b := plannedReport(t, smallProject, tabletest.Wave(t))
 	output := madeReport(t, b)
@@ -187,8 +195,8 @@ func TestNumbers(t *testing.T) {
 	require.NoError(t, err)
 
 	for _, c := range []struct {
-		key string
-		of  func(heldOut) float64
+		key   string
+		value func(heldOut) float64
 	}{
 		{"r2", func(h heldOut) float64 { return h.r2 }},
 		{"e", func(h heldOut) float64 { return h.e }},
@@ -198,18 +206,21 @@ func TestNumbers(t *testing.T) {
 		{"abs_cov_centred", func(h heldOut) float64 { return h.absC }},
 		{"coverage95", func(h heldOut) float64 { return h.in95 }},
 	} {
-		v0, v1 := c.of(seeds[0]), c.of(seeds[1])
-		mean, std := (v0+v1)/2, math.Abs(v0-v1)/math.Sqrt2
+		v0 := c.value(seeds[0])
+		v1 := c.value(seeds[1])
+		mean := (v0 + v1) / 2
+		std := math.Abs(v0-v1) / math.Sqrt2 // of two values
 		check := func(where string, m, s float64) {
-			assert.True(t, math.Abs(m-mean) <= 1e-9*(1+math.Abs(mean)) && math.Abs(s-std) <= 1e-9*(1+math.Abs(mean)),
-				"%s of %s: %g ± %g, expected %g ± %g", c.key, where, m, s, mean, std)
+			tolerance := 1e-9 * (1 + math.Abs(mean))
+			assert.InDelta(t, mean, m, tolerance, "mean of %s in %s", c.key, where)
+			assert.InDelta(t, std, s, tolerance, "deviation of %s in %s", c.key, where)
 		}
 
-		if c.key != "coverage95" { // of methods alone
+		if c.key != "coverage95" { // a metric of methods alone
 			m, s := number(t, metrics, "split", "high", "set", "test", "outcome", "all", "metric", c.key)
 			check("metrics.arrow", m, s)
 
-			// One outcome: its numbers are those of all.
+			// There is one outcome, so its numbers are the numbers of all outcomes.
 			m, s = number(t, metrics, "split", "high", "set", "test", "outcome", "y", "metric", c.key)
 			check("metrics.arrow, y", m, s)
 			v := e.Splits[0].Test.Get(c.key)
@@ -247,9 +258,8 @@ func TestNumbers(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// The comparison has a row for each method and metric. Expected of the constant by
-// hand: its mean is that of the training rows, so that its e is the product of the
-// test rows' deviations from it.
+// The comparison has a row for each method and metric. The method "constant" predicts the mean of the training rows.
+// Expected of it by hand: e is the mean product of the test rows' deviations from this mean.
 func TestMethodsTable(t *testing.T) {
 	// Without a flag some covariances beyond the training range are negative.
 	b := plannedReport(t, strings.Replace(smallProject, ", feedback: flag", "", 1), tabletest.Wave(t))
@@ -269,7 +279,8 @@ func TestMethodsTable(t *testing.T) {
 
 	pred := tabletest.Read(t, output(TrainID(b.Experiment, "high", 0), "predictions.arrow"))
 	part := pred.Column("set").Strings
-	y1, y2 := tabletest.Floats(t, pred, "y_1"), tabletest.Floats(t, pred, "y_2")
+	y1 := tabletest.Floats(t, pred, "y_1")
+	y2 := tabletest.Floats(t, pred, "y_2")
 
 	var mean, trained, e, test float64
 	for i := range y1 {
@@ -386,7 +397,7 @@ func TestPage(t *testing.T) {
 	require.NotEmpty(t, d.Config)
 }
 
-// The report's key depends on what it prints: on all settings, whose digest it states.
+// The key of a report depends on all settings, because the report prints their digest.
 func TestReportKey(t *testing.T) {
 	key := func(train string, change func(*stageTest)) string {
 		b := newStageTest(t, train, tabletest.MustParse(t, "run recording x y_1 y_2\na a 1 1 2\nb b 2 2 2\nc c 3 3 4"))
