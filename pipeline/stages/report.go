@@ -149,7 +149,7 @@ func (x *reportStage) run(ctx context.Context, job *engine.Job) error {
 		return err
 	}
 
-	found, err := x.collect(ctx, job, set)
+	found, err := x.collect(ctx, job, tab, set)
 	if err != nil {
 		return err
 	}
@@ -219,8 +219,10 @@ func (x *reportStage) subtractsBackground() bool {
 }
 
 // collect collects the findings of the experiment's tasks, and finds mistakes in the triplets.
-func (x *reportStage) collect(ctx context.Context, job *engine.Job, set triplets.Set) (findings.Findings, error) {
-	var found findings.Findings
+func (x *reportStage) collect(ctx context.Context, job *engine.Job, tab *table.Table, set triplets.Set) (
+	findings.Findings, error,
+) {
+	found := findings.Findings{SplitName: func(name string) []string { return pairs.SplitName(tab, name) }}
 	found.AddPlanned(x.ing.Warnings)
 	for _, dep := range x.ing.Results {
 		add := func(result *FileResult) { found.AddFile(result.Warnings) }
@@ -278,7 +280,7 @@ func (x *reportStage) warn(ctx context.Context, job *engine.Job, e *report.Exper
 		return x.trained.CalibrateWithout(ctx, job, x.splits[split], isLeft)
 	}
 
-	words, err := found.Words(ctx, effects, findings.FarPairs(x.ing.PairKind, tab, set))
+	words, err := found.Words(ctx, effects, found.FarPairs(x.ing.PairKind, tab, set))
 	if err != nil {
 		return err
 	}

@@ -31,6 +31,8 @@ type Effects struct {
 	// Recalibrate returns the record of the intervals of a split, by its number in Splits, that were calibrated without
 	// the rows for which isLeft returns true. It returns nil if this leaves out no training row.
 	Recalibrate func(ctx context.Context, split int, isLeft func(run, recording string) bool) (*interval.Record, error)
+
+	splitName func(name string) []string // splits a joined name
 }
 
 // Words contains the findings in words, with the effects of mistakes on the intervals.
@@ -43,6 +45,7 @@ type Words struct {
 // Words describes the warnings and flags, the worst first. farPairs is a warning about pairs that are far apart, or "".
 func (f *Findings) Words(ctx context.Context, effects Effects, farPairs string) (Words, error) {
 	mistakes := f.ranked()
+	effects.splitName = f.splitName
 	all, err := effects.add(ctx, mistakes)
 	if err != nil {
 		return Words{}, err
@@ -135,12 +138,13 @@ func effectCounts(m *mistake, earlier []*mistake, runs int, set triplets.Set) bo
 // addTo computes the intervals of the splits without the files of a mistake and stores the effect in the mistake. It
 // reports whether any training row belongs to these files.
 func (e *Effects) addTo(ctx context.Context, m *mistake) (known bool, err error) {
+	isLeft := func(run, recording string) bool { return m.concerns(e.splitName(run), e.splitName(recording)) }
 	for i, split := range e.Splits {
 		if split.Honest == nil || split.Honest.Record == nil {
 			continue
 		}
 
-		record, err := e.Recalibrate(ctx, i, m.concerns)
+		record, err := e.Recalibrate(ctx, i, isLeft)
 		if err != nil {
 			return false, fmt.Errorf("leave out %s: %w", m.first, err)
 		}

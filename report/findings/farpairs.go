@@ -13,8 +13,9 @@ import (
 // FarPairs returns a warning about repeated runs whose outcomes differ far more than the outcomes of other repeats: a
 // run that was labelled wrongly, or a fault of the set-up. It returns "" if there are none, or if the pairs are not
 // repeats: the two values of one run share its faults.
-func FarPairs(kind string, t *table.Table, set triplets.Set) string {
-	if kind != "repeat-run" || set.Couples || t.Column("run") == nil {
+func (f *Findings) FarPairs(kind string, t *table.Table, set triplets.Set) string {
+	recordings := t.Column("recording")
+	if kind != "repeat-run" || set.Couples || recordings == nil {
 		return ""
 	}
 
@@ -24,7 +25,6 @@ func FarPairs(kind string, t *table.Table, set triplets.Set) string {
 	}
 
 	worst := far[0]
-	runs := t.Column("recording").Strings
 	outcome := set.Outcomes[worst.Outcome]
 	place := worst.Row*set.Out + worst.Outcome
 
@@ -34,10 +34,10 @@ func FarPairs(kind string, t *table.Table, set triplets.Set) string {
 	}
 
 	text := fmt.Sprintf("%d of %s %s by at least %d times the robust deviation of all pairs, the most %s: %s %s and %s, "+
-		"%.1f times %s", len(far), fault.Plural(int64(set.N), "pair"), differ, triplets.FarLimit, runs[worst.Row],
+		"%.1f times %s", len(far), fault.Plural(int64(set.N), "pair"), differ, triplets.FarLimit, recordings.Strings[worst.Row],
 		outcome.Name, shown(set.Y1[place], ""), shown(set.Y2[place], outcome.Unit), worst.Times,
 		shown(worst.Deviation, outcome.Unit))
-	if often := oftenAmong(far, runs); often != "" {
+	if often := f.oftenAmong(far, recordings.Strings); often != "" {
 		text += "; " + often
 	}
 
@@ -47,15 +47,14 @@ func FarPairs(kind string, t *table.Table, set triplets.Set) string {
 // shown writes a number with four digits and its unit, which may be "".
 func shown(v float64, unit string) string { return strings.TrimSpace(fmt.Sprintf("%.4g %s", v, unit)) }
 
-// oftenAmong names the runs that occur in at least two and at least a quarter of the far pairs, the most frequent
-// first. runs contains the names of the two runs of each row, joined by a plus.
-func oftenAmong(far []triplets.FarPair, runs []string) string {
+// oftenAmong names the recordings that occur in at least two far pairs and in at least a quarter of them, the most
+// frequent first. recordings contains the recording of each row, which joins the names of two repeats.
+func (f *Findings) oftenAmong(far []triplets.FarPair, recordings []string) string {
 	count := map[string]int{}
 
 	var names []string
-	for _, f := range far {
-		for _, name := range strings.Split(runs[f.Row], "+") {
-			name = strings.TrimSpace(name)
+	for _, pair := range far {
+		for _, name := range f.splitName(recordings[pair.Row]) {
 			count[name]++
 			if count[name] == 2 {
 				names = append(names, name)

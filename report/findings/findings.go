@@ -26,6 +26,10 @@ type Findings struct {
 	Bounds  int           // number of levels that are upper bounds
 	Facts   []report.Fact // findings that are not warnings
 
+	// SplitName returns the names that the name of a run or a recording joins: two names in a pair of repeats, and
+	// otherwise the name itself. nil: no name joins others.
+	SplitName func(name string) []string
+
 	dropped int // number of recordings that were left out because of a level
 	near    int // number of levels near the background
 
@@ -62,6 +66,15 @@ type flagged struct {
 	runs    map[string]bool
 	example string  // the first run and its text
 	least   float64 // smallest p-value of the runs; 0 if the flag is not a statistical test
+}
+
+// splitName returns the names that the name of a run or a recording joins.
+func (f *Findings) splitName(name string) []string {
+	if f.SplitName == nil {
+		return []string{name}
+	}
+
+	return f.SplitName(name)
 }
 
 // add adds a warning about a file. It joins warnings with the same key into one, which keeps the first text.

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 
 	"doubletake/ingest/units"
 	"doubletake/internal/lists"
@@ -24,6 +23,7 @@ const (
 // addGains adds a warning for each microphone whose levels are offset by the same gain in three quarters of all runs
 // and outcomes: a gain, a sensitivity or a distance that the configuration does not state. It reports the largest gain
 // first, and corrects its levels before it looks for the next one, because a wrong level also offsets its neighbours.
+// For the same reason it first leaves out microphones that are too far off, which other warnings name.
 func (f *Findings) addGains(set triplets.Set) {
 	if set.Recording == nil {
 		return
@@ -34,9 +34,15 @@ func (f *Findings) addGains(set triplets.Set) {
 		rows[r] = append(rows[r], i)
 	}
 
-	gains := map[string]float64{}
+	channels := f.channels(set)
+	gains := map[string]float64{} // NaN: the microphone is left out
 	for {
-		microphones := levelOffsets(set, rows, gains)
+		microphones := levelOffsets(set, channels, rows, gains)
+		if far := farthest(microphones); far != "" {
+			gains[far] = math.NaN()
+			continue
+		}
+
 		name, gain := largestGain(microphones, gains)
 		if name == "" {
 			return
@@ -59,6 +65,26 @@ func (f *Findings) addGains(set triplets.Set) {
 type offsets struct {
 	levels []float64 // dB, one for each run and outcome
 	runs   int
+}
+
+// farthest returns the microphone with the largest median offset if this is at least tooFarDB, and "" otherwise.
+func farthest(microphones map[string]*offsets) string {
+	name := ""
+	most := 0.0
+	for _, n := range slices.Sorted(maps.Keys(microphones)) {
+		levels := microphones[n].levels
+		if len(levels) == 0 {
+			continue
+		}
+
+		offset := math.Abs(lists.Median(levels))
+		if offset >= tooFarDB && offset > most {
+			name = n
+			most = offset
+		}
+	}
+
+	return name
 }
 
 // isGain reports whether three quarters of the levels are offset by the same gain, in enough runs.
@@ -86,9 +112,11 @@ func largestGain(microphones map[string]*offsets, known map[string]float64) (nam
 	return name, gain
 }
 
-// levelOffsets returns the offsets of each microphone's levels, after the known gains are subtracted from the levels.
-// runs contains the rows of each run. Rows of one run that follow each other belong to neighbouring microphones.
-func levelOffsets(set triplets.Set, runs [][]int, gains map[string]float64) map[string]*offsets {
+// levelOffsets returns the offsets of each microphone's levels, after the known gains are subtracted from the levels. A
+// microphone whose gain is NaN is left out: it has no offsets, and does not count as a neighbour. channels contains the
+// microphone of each row, and runs the rows of each run. Rows of one run that follow each other belong to neighbouring
+// microphones.
+func levelOffsets(set triplets.Set, channels []string, runs [][]int, gains map[string]float64) map[string]*offsets {
 	microphones := map[string]*offsets{}
 	for _, rows := range runs {
 		if len(rows) < gainLevels {
@@ -96,7 +124,7 @@ func levelOffsets(set triplets.Set, runs [][]int, gains map[string]float64) map[
 		}
 
 		for _, row := range rows {
-			name := microphone(set, row)
+			name := channels[row]
 			if microphones[name] == nil {
 				microphones[name] = &offsets{}
 			}
@@ -106,7 +134,7 @@ func levelOffsets(set triplets.Set, runs [][]int, gains map[string]float64) map[
 
 		for outcome, quantity := range set.Outcomes {
 			if units.IsLevel(quantity.Unit) {
-				addOffsets(microphones, set, rows, outcome, gains)
+				addOffsets(microphones, channels, rows, levelsOf(set, channels, rows, outcome, gains))
 			}
 		}
 	}
@@ -114,26 +142,40 @@ func levelOffsets(set triplets.Set, runs [][]int, gains map[string]float64) map[
 	return microphones
 }
 
-// addOffsets adds the offsets of an outcome's levels in one run. Levels whose offset is not known are left out.
-func addOffsets(microphones map[string]*offsets, set triplets.Set, rows []int, outcome int, gains map[string]float64) {
+// levelsOf returns the levels of one run in an outcome, less the gains of their microphones.
+func levelsOf(set triplets.Set, channels []string, rows []int, outcome int, gains map[string]float64) []float64 {
 	levels := make([]float64, len(rows))
 	for k, row := range rows {
 		place := row*set.Out + outcome
-		levels[k] = (set.Y1[place]+set.Y2[place])/2 - gains[microphone(set, row)]
+		levels[k] = (set.Y1[place]+set.Y2[place])/2 - gains[channels[row]]
 	}
 
+	return levels
+}
+
+// addOffsets adds the offsets of the levels of one run. It skips levels whose offset is not known.
+func addOffsets(microphones map[string]*offsets, channels []string, rows []int, levels []float64) {
 	for k, row := range rows {
 		if offset := offsetOf(levels, k); !math.IsNaN(offset) {
-			m := microphones[microphone(set, row)]
+			m := microphones[channels[row]]
 			m.levels = append(m.levels, offset)
 		}
 	}
 }
 
-// microphone returns the channel of a row's recording.
-func microphone(set triplets.Set, row int) string {
-	_, name, _ := strings.Cut(set.Recording[row], "#")
-	return name
+// channels returns the channel of each row's recording. The recording of a pair of repeats joins two names; if their
+// channels differ, the row has the channel "".
+func (f *Findings) channels(set triplets.Set) []string {
+	channels := make([]string, len(set.Recording))
+	for row, recording := range set.Recording {
+		names := f.splitName(recording)
+		channel := channelOf(names[0])
+		if channel == channelOf(names[len(names)-1]) {
+			channels[row] = channel
+		}
+	}
+
+	return channels
 }
 
 // countNear counts the values that differ from a gain by at most constantDB.
@@ -148,43 +190,65 @@ func countNear(gain float64, values []float64) int {
 	return count
 }
 
-// offsetOf returns how far level k is from the values that its neighbours suggest. It returns 0 if some suggested
-// values are above the level and others below it, so that a slope or an arch of the levels is not an offset, and NaN if
-// a suggested value is not known.
-//
-// If all are on one side, the offset of a level with two neighbours on each side is its distance from the cubic through
-// these four levels. Otherwise it is the distance from the nearest suggested value.
+// offsetOf returns how far level k is from the levels that its neighbours suggest. It returns 0 if some suggested levels
+// are above the level and others below it, so that a slope or an arch of the levels is not an offset. It returns NaN if
+// a suggested level is not known.
 func offsetOf(levels []float64, k int) float64 {
 	distances := distancesFrom(levels, k)
-	low := slices.Min(distances) // NaN if a distance is NaN
-	high := slices.Max(distances)
-	if low <= 0 && high >= 0 {
+	if !areOnOneSide(distances) {
 		return 0
 	}
 
-	if k >= 2 && k < len(levels)-2 {
-		cubic := (4*levels[k-1] + 4*levels[k+1] - levels[k-2] - levels[k+2]) / 6
-		if !math.IsNaN(cubic) {
-			return levels[k] - cubic
+	hasTwoOnEachSide := k >= 2 && k < len(levels)-2
+	if hasTwoOnEachSide {
+		if offset := distanceFromCubic(levels, k); !math.IsNaN(offset) {
+			return offset
 		}
 	}
 
-	if high < 0 {
+	return nearest(distances)
+}
+
+// areOnOneSide reports whether all distances are positive, or all are negative. It returns true if a distance is NaN.
+func areOnOneSide(distances []float64) bool {
+	low := slices.Min(distances) // NaN if a distance is NaN
+	high := slices.Max(distances)
+	isBetween := low <= 0 && high >= 0
+
+	return !isBetween
+}
+
+// distanceFromCubic returns the distance of level k from the cubic through the two levels on each side of it. It
+// returns NaN if one of the four levels is NaN.
+func distanceFromCubic(levels []float64, k int) float64 {
+	cubic := (4*levels[k-1] + 4*levels[k+1] - levels[k-2] - levels[k+2]) / 6
+	return levels[k] - cubic
+}
+
+// nearest returns the distance nearest to 0 of distances on one side of it, and NaN if a distance is NaN.
+func nearest(distances []float64) float64 {
+	if high := slices.Max(distances); high < 0 {
 		return high
 	}
 
-	return low
+	return slices.Min(distances)
 }
 
-// distancesFrom returns the distances of level k from the values that its neighbours suggest. Between other levels they
-// suggest the levels on both sides. At an end they suggest the two nearest levels, the line through them, and the
-// parabola through the three nearest, where the last level stands for a level beyond the other end.
+// distancesFrom returns the distances of level k from the levels that its neighbours suggest. Between other levels they
+// suggest the levels on both sides. At an end they suggest more (endDistances).
 func distancesFrom(levels []float64, k int) []float64 {
-	end := len(levels) - 1
-	if k > 0 && k < end {
-		return []float64{levels[k] - levels[k-1], levels[k] - levels[k+1]}
+	if k == 0 || k == len(levels)-1 {
+		return endDistances(levels, k)
 	}
 
+	return []float64{levels[k] - levels[k-1], levels[k] - levels[k+1]}
+}
+
+// endDistances returns the distances of level k, the first or the last, from the levels that its neighbours suggest.
+// With a, b and c for the next levels inwards, these are a, b, 2a − b on the line through a and b, and 3a − 3b + c on
+// the parabola through a, b and c. In a row of three levels, b stands for c.
+func endDistances(levels []float64, k int) []float64 {
+	end := len(levels) - 1
 	inwards := 1
 	if k == end {
 		inwards = -1

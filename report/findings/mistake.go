@@ -2,6 +2,7 @@ package findings
 
 import (
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -45,20 +46,27 @@ func accused(file string) string {
 	return file
 }
 
-// concerns reports whether a file of the mistake is the run, one of two runs of a pair, which "+" joins, the recording,
-// or the recording's channel, which follows "#". Files match by their path or by their name.
-func (m *mistake) concerns(run, recording string) bool {
-	names := append(strings.Split(run, "+"), recording)
-	if _, channel, hasChannel := strings.Cut(recording, "#"); hasChannel {
-		names = append(names, "#"+channel)
+// concerns reports whether a file of the mistake is one of the runs of a row, one of its recordings, or the channel of
+// a recording. Files match by their path or by their name.
+func (m *mistake) concerns(runs, recordings []string) bool {
+	names := slices.Concat(runs, recordings)
+	for _, recording := range recordings {
+		if channel := channelOf(recording); channel != "" {
+			names = append(names, "#"+channel)
+		}
 	}
 
 	for _, name := range names {
-		name = strings.TrimSpace(name)
 		if m.files[name] || m.files[path.Base(name)] {
 			return true
 		}
 	}
 
 	return false
+}
+
+// channelOf returns the channel of a recording, which follows "#", or "" if the recording names none.
+func channelOf(recording string) string {
+	_, channel, _ := strings.Cut(recording, "#")
+	return channel
 }

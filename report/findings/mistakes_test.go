@@ -3,11 +3,13 @@ package findings
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 
 	"doubletake/dsp"
+	"doubletake/ingest/table"
 	"doubletake/train/triplets"
 )
 
@@ -92,4 +94,94 @@ func TestGains(t *testing.T) {
 		f.addGains(set)
 		assert.Equal(t, c.want, sentences(f), "%s", c.name)
 	}
+}
+
+// levelsOfRuns returns a set of levels with the given level at each place of nine microphones. Each run is a pair of
+// repeats if isPair is set: its names are joined as in tables of triplets.
+func levelsOfRuns(runs int, isPair bool, level func(place int) float64) triplets.Set {
+	var y []float64
+	var names, recordings []string
+	for r := range runs {
+		for p := range 9 {
+			run := fmt.Sprintf("a%d.wav", r)
+			recording := fmt.Sprintf("%s#mic%d", run, p+1)
+			if isPair {
+				run = fmt.Sprintf("%s + b%d.wav", run, r)
+				recording = fmt.Sprintf("%s + b%d.wav#mic%d", recording, r, p+1)
+			}
+
+			names = append(names, run)
+			recordings = append(recordings, recording)
+			y = append(y, level(p)+float64(r))
+		}
+	}
+
+	outcome := []triplets.Quantity{{Name: "a", Unit: "dB re 20 µPa"}}
+	set := triplets.New([]triplets.Quantity{{Name: "x"}}, outcome, make([]float64, len(names)), y, y)
+	set.SetRuns(names)
+	set.Recording = recordings
+
+	return set
+}
+
+// gentle returns a level that is 60 and 60.7 dB in turn, so that each level is above both neighbours or below both.
+func gentle(place int) float64 { return 60 + 0.7*float64(place%2) }
+
+// One of nine microphones is dead at a time: 40 dB lower. Expected: no gain of a good microphone. The warning
+// level-apart names the dead one.
+func TestGainsBesideDeadMicrophone(t *testing.T) {
+	for dead := range 9 {
+		var f Findings
+		f.addGains(levelsOfRuns(8, false, func(place int) float64 {
+			if place == dead {
+				return gentle(place) - 40
+			}
+
+			return gentle(place)
+		}))
+		assert.Empty(t, sentences(f), "microphone %d is dead", dead+1)
+	}
+}
+
+// Microphone 3 of nine is 6 dB low in eight pairs of repeats. Expected: one warning, and its rows concern the mistake.
+func TestGainsOfPairs(t *testing.T) {
+	f := Findings{SplitName: func(name string) []string { return strings.Split(name, " + ") }}
+	f.addGains(levelsOfRuns(8, true, func(place int) float64 {
+		if place == 2 {
+			return 54
+		}
+
+		return 60
+	}))
+	assert.Equal(t, []string{"channel mic3: 6.0 dB below its neighbours in 8 of 8 levels of 8 recordings: its gain? " +
+		"calibration: {gain_db: {mic3: -6.00}} takes it out"}, sentences(f))
+
+	m := f.ranked()[0]
+	assert.True(t, m.concerns([]string{"a", "b"}, f.splitName("a.wav#mic3 + b.wav#mic3")), "a pair of microphone 3")
+	assert.False(t, m.concerns([]string{"a", "b"}, f.splitName("a.wav#mic2 + b.wav#mic2")), "a pair of microphone 2")
+}
+
+// Three of 40 pairs are far. Expected: each recording is in two or three of them, under its whole name, although the
+// names contain a plus.
+func TestFarPairNames(t *testing.T) {
+	const rows = 40
+	y1 := make([]float64, rows)
+	y2 := make([]float64, rows)
+	runs := make([]string, rows)
+	for i := range rows {
+		y2[i] = 0.1 * float64(1+i%3)
+		runs[i] = fmt.Sprintf("x%d + y%d", i, i)
+	}
+
+	for i := range 3 {
+		y2[i] = 10
+		runs[i] = "re=1e+06 + re=1.1e+06"
+	}
+
+	set := triplets.New([]triplets.Quantity{{Name: "x"}}, []triplets.Quantity{{Name: "y"}}, y1, y1, y2)
+	set.SetRuns(runs)
+	tab := &table.Table{}
+	tab.Make("recording", "", "").Strings = runs
+	f := Findings{SplitName: func(name string) []string { return strings.Split(name, " + ") }}
+	assert.Contains(t, f.FarPairs("repeat-run", tab, set), "; re=1e+06 is in 3 of them, re=1.1e+06 is in 3 of them; none")
 }

@@ -88,10 +88,14 @@ func Across(tab *table.Table) string {
 	return cmp.Or(tab.Get("config:ingest.table.across"), tab.Get("config:dsp.across"))
 }
 
-// RunsOf returns the runs of a row of a table of triplets: the two runs of a pair of repeats, whose names are joined by
-// a plus, and otherwise one run.
+// RunsOf returns the runs of a row of a table of triplets: the two runs of a pair of repeats, and otherwise one run.
 func RunsOf(tab *table.Table, row int) []string {
-	name := tab.Column("run").Strings[row]
+	return SplitName(tab, tab.Column("run").Strings[row])
+}
+
+// SplitName returns the names that a name of a run or a recording joins: two names in a pair of repeats, where a plus
+// joins them, and otherwise the name itself. tab is the table of triplets that has the name.
+func SplitName(tab *table.Table, name string) []string {
 	if runs := strings.Split(name, " + "); len(runs) == 2 {
 		return runs
 	}
