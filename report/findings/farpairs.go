@@ -34,9 +34,9 @@ func (f *Findings) FarPairs(kind string, t *table.Table, set triplets.Set) strin
 	}
 
 	text := fmt.Sprintf("%d of %s %s by at least %d times the robust deviation of all pairs, the most %s: %s %s and %s, "+
-		"%.1f times %s", len(far), fault.Plural(int64(set.N), "pair"), differ, triplets.FarLimit, recordings.Strings[worst.Row],
-		outcome.Name, shown(set.Y1[place], ""), shown(set.Y2[place], outcome.Unit), worst.Times,
-		shown(worst.Deviation, outcome.Unit))
+		"%.1f times %s", len(far), fault.Plural(int64(set.N), "pair"), differ, triplets.FarLimit,
+		recordings.Strings[worst.Row], outcome.Name, shown(set.Y1[place], ""), shown(set.Y2[place], outcome.Unit),
+		worst.Times, shown(worst.Deviation, outcome.Unit))
 	if often := f.oftenAmong(far, recordings.Strings); often != "" {
 		text += "; " + often
 	}

@@ -190,9 +190,9 @@ func countNear(gain float64, values []float64) int {
 	return count
 }
 
-// offsetOf returns how far level k is from the levels that its neighbours suggest. It returns 0 if some suggested levels
-// are above the level and others below it, so that a slope or an arch of the levels is not an offset. It returns NaN if
-// a suggested level is not known.
+// offsetOf returns how far level k is from the levels that its neighbours suggest. It returns 0 if some suggested
+// levels are above the level and others below it, so that a slope or an arch of the levels is not an offset. It returns
+// NaN if a suggested level is not known.
 func offsetOf(levels []float64, k int) float64 {
 	distances := distancesFrom(levels, k)
 	if !areOnOneSide(distances) {
