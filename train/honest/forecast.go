@@ -11,6 +11,10 @@ import (
 	"doubletake/train/triplets"
 )
 
+// This file forecasts the intervals of a held-out group if some of its runs had been measured. chooseRuns chooses the
+// runs that are taken as measured, and other held-out conditions at which the intervals are compared. The process then
+// says by how much its claims, its own variances of the mean, would fall. This needs no outcome of the measured runs.
+
 // forecastRuns are the numbers of measured runs of the new group for which forecasts are made.
 var forecastRuns = []int{1, 3}
 
@@ -103,7 +107,7 @@ func afterMeasuring(c interval.Calibration, z []float64) *interval.Calibration {
 	return &c
 }
 
-// meanByOutcome returns the mean of v (rows × outcomes of s) for each outcome of a record.
+// meanByOutcome returns the mean of v (rows × outcomes of s) for each outcome of a record, in the order of the record.
 func meanByOutcome(s triplets.Set, r *interval.Record, v []float64) []float64 {
 	names := s.OutcomeNames()
 	means := make([]float64, len(r.Outcomes))
@@ -127,9 +131,9 @@ func meanByOutcome(s triplets.Set, r *interval.Record, v []float64) []float64 {
 type chosenRuns struct {
 	counts     []int     // numbers of forecastRuns that leave at least one other run
 	conditions []int     // by count: the number of conditions of measured and pairs that its runs have
-	measured   []int     // a row of each condition of the runs
+	measured   []int     // row of each condition of the runs; all its rows have the same inputs
 	pairs      []float64 // by condition of measured: number of pairs that measure it
-	rest       []int     // a row of each of some conditions of the other runs
+	rest       []int     // row of each of at most forecastConditions conditions of the other runs
 }
 
 // allowForecast reports whether there is a forecast: if a run is left, and the runs have at most forecastMeasured

@@ -13,6 +13,8 @@ import (
 	"doubletake/train/triplets"
 )
 
+// This file finds the runs with which a run is compared before it is called far (farruns.go).
+
 // neighbours returns, for each run, lists of the runs that it is compared with, by the means of their inputs. The last
 // list has the nearest runs. Before it, there is a list for each input of which the run has the lowest or the highest
 // value. This list has the other runs with the same value, since a process that extrapolates errs at all of them alike.
@@ -85,7 +87,8 @@ func others(list []int, run int) []int {
 	return rest
 }
 
-// runMeans returns the mean inputs of the runs that have rows, by run, in deviations of the inputs over all rows.
+// runMeans returns the mean inputs of the runs that have rows, by run. Each input is in units of its standard deviation
+// over all rows, or in its own unit if it is constant.
 func runMeans(s triplets.Set) map[int][]float64 {
 	points := s.AtSetPoints()
 	count := map[int]float64{}

@@ -12,6 +12,10 @@ import (
 	"doubletake/train/score"
 )
 
+// This file judges intervals: Judge compares the intervals of a prediction with pairs that were measured there, and
+// makes a Record. A pair is two measurements y1 and y2 at one condition. The product of their deviations from the
+// predicted mean measures its squared error e, because their noise is independent.
+
 // Interval describes how one kind of interval did on measured values. Widths and scores are in deviations of the
 // training outcomes, averaged over values.
 type Interval struct {
@@ -396,8 +400,8 @@ func Winkler(y, mu, half, level float64) (s float64, inside bool) {
 const mostlyNoise = 0.5
 
 // Advice says how to narrow an interval at a condition: by a longer measurement if noise dominates, and by a
-// measurement there if ignorance dominates. epistemic is the share of the variance that is not noise. measured is
-// true if the model was trained on the condition.
+// measurement there if ignorance dominates. epistemic is the share of the variance that is not noise, from 0 to 1.
+// measured is true if the model was trained on the condition.
 func Advice(epistemic float64, measured bool) string {
 	switch {
 	case epistemic < mostlyNoise && measured:
