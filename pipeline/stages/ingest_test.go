@@ -346,19 +346,3 @@ func TestAttributeConditions(t *testing.T) {
 	_, err = with(ingest.Info{Path: "f.h5"}, "u_inf_m_s", 7)
 	assert.ErrorContains(t, err, "condition rpm", "a file without attributes")
 }
-
-// Statistics of the samples 0 … 8 that are scaled by −2 are the statistics of 0, −2, … −16. Expected by hand: the
-// samples have the mean 4, the variance 60/9 and the mean square 204/9.
-func TestScaledStatistics(t *testing.T) {
-	b := planFiles(t, map[string]string{"a.npy": npyFile(count(9, 1)), "c.csv": "file,blades,rpm\na.npy,2,3000\n"},
-		`{files: "*.npy", conditions: c.csv, rate_hz: 1000}`, `{triplets: split-half-spectrum}`)
-	res, err := read(b, 0, nil)
-	require.NoError(t, err)
-
-	scaled := res.Runs[0].Stats[0].Scaled(-2)
-	assert.Equal(t, -8.0, scaled.Mean, "mean")
-	assert.Equal(t, -16.0, scaled.Min, "least sample")
-	assert.Equal(t, 0.0, scaled.Max, "largest sample")
-	assert.InEpsilon(t, 2*math.Sqrt(60./9), scaled.Std, 1e-12, "deviation")
-	assert.InEpsilon(t, 2*math.Sqrt(204./9), scaled.RMS, 1e-12, "rms")
-}
