@@ -51,15 +51,19 @@ var usageErrors = []func(error) error{
 }
 
 // ExitStatus returns the exit status that an error means, and its text for people. If several tasks failed, the text
-// has a line for each.
+// has a line for each. ExitStatus returns ExitSuccess and "" if err is nil.
 func ExitStatus(err error) (status int, text string) {
+	if err == nil {
+		return ExitSuccess, ""
+	}
+
 	if errors.Is(err, context.Canceled) {
 		return ExitInterrupted, "interrupted; finished results are kept, run again to go on"
 	}
 
 	for _, find := range usageErrors {
 		if e := find(err); e != nil {
-			return ExitUsage, e.Error()
+			return ExitUsage, failures(err, e.Error())
 		}
 	}
 
@@ -79,7 +83,7 @@ func ExitStatus(err error) (status int, text string) {
 	case errors.As(err, &data):
 		return ExitData, failures(err, data.Error())
 	case errors.As(err, &file):
-		return ExitData, file.Error()
+		return ExitData, failures(err, file.Error())
 	case errors.As(err, &task):
 		return ExitFailed, failures(err, task.Error())
 	}
@@ -108,8 +112,8 @@ type joinedErrors interface {
 	Unwrap() []error
 }
 
-// taskFailures returns the texts of the errors of tasks that err joins, in order. If a fault of the data stopped a
-// task, taskFailures returns the text of the fault, which names the file.
+// taskFailures returns the texts of the errors of tasks that err joins, in order. If a fault of the data or a file that
+// could not be read stopped a task, taskFailures returns the text of this error, which names the file.
 func taskFailures(err error) []string {
 	//nolint:errorlint // the error itself is joined or is not; errors.As would find a joined error within a task's
 	if joined, ok := err.(joinedErrors); ok {
@@ -128,6 +132,10 @@ func taskFailures(err error) []string {
 
 	if data, ok := errors.AsType[*fault.Error](err); ok {
 		return []string{data.Error()}
+	}
+
+	if file, ok := errors.AsType[*engine.FileError](err); ok {
+		return []string{file.Error()}
 	}
 
 	return []string{task.Error()}

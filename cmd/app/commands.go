@@ -199,14 +199,14 @@ func newPlaceholders() placeholders {
 	return placeholders{inForm: strings.NewReplacer(inForm...), inProse: strings.NewReplacer(inProse...)}
 }
 
-// countArguments sets how many arguments the command takes: [NAME] may be left out, NAME… may be repeated, and a flag
-// that the command requires does not count, with its value.
+// countArguments sets how many arguments the command takes: [NAME] may be left out, and NAME… may be repeated. Flags
+// that the command requires, and their values, do not count.
 func (cmd *subcommand) countArguments() {
-	isFlagValue := false
-	for _, arg := range strings.Fields(cmd.args) {
+	words := strings.Fields(cmd.args)
+	for i, arg := range words {
 		isFlag := strings.HasPrefix(arg, "--")
-		if isFlag || isFlagValue {
-			isFlagValue = isFlag
+		isValue := i > 0 && strings.HasPrefix(words[i-1], "--")
+		if isFlag || isValue {
 			continue
 		}
 
@@ -215,7 +215,7 @@ func (cmd *subcommand) countArguments() {
 			cmd.least++
 		}
 
-		if strings.HasSuffix(strings.Trim(arg, "]"), "…") {
+		if strings.HasSuffix(strings.TrimSuffix(arg, "]"), "…") {
 			cmd.most = math.MaxInt
 		}
 	}

@@ -13,21 +13,24 @@ import (
 	"doubletake/train/numbers"
 )
 
-// compareArguments returns the arguments FILE and EXPERIMENT, both of which may be left out. The first argument is the
-// FILE if isConfiguration says so. experiment is "" if it is left out.
+// compareArguments returns the arguments FILE and EXPERIMENT. The first argument is the FILE if isConfiguration returns
+// true; otherwise file is pipeline.yaml. experiment is "" if it is left out.
 func compareArguments(args []string) (file, experiment string, err error) {
 	file = "pipeline.yaml"
+	rest := args
 	if len(args) > 0 && isConfiguration(args[0]) {
 		file = args[0]
-		args = args[1:]
+		rest = args[1:]
 	}
 
-	switch len(args) {
-	case 0:
-	case 1:
-		experiment = args[0]
-	default:
+	isFileMissing := len(args) == 2 && len(rest) == 2
+	switch {
+	case isFileMissing:
+		return "", "", usage("pipeline compare takes a FILE and an EXPERIMENT, and %q is not a file", args[0])
+	case len(rest) > 1:
 		return "", "", usage("pipeline compare takes a FILE and an EXPERIMENT, found %q", args)
+	case len(rest) == 1:
+		experiment = rest[0]
 	}
 
 	return file, experiment, nil
