@@ -14,13 +14,12 @@ import (
 
 // Pattern reads conditions and labels from file names: "naca0012_a{alpha_deg}_u{u_inf_m_s}.csv".
 //
-// It is matched against as many trailing elements of a path as it has itself.
-// {name} matches a number as condition.NameNumber does: -5, m5, neg5, 0.5, 1,5, 1p5,
-// 2.5e5. {name:text} matches text within an element, which is a label. {_} and {*} match any
-// text within an element and are dropped. Everything else matches itself.
+// A pattern is matched against as many trailing elements of a path as it has itself. {name} matches a number as
+// condition.NameNumber does: -5, m5, neg5, 0.5, 1,5, 1p5, 2.5e5. {name:text} matches text within an element, which is a
+// label. {_} and {*} match any text within an element and are dropped. Everything else matches itself.
 type Pattern struct {
 	text   string
-	elems  int
+	elems  int // elements of the path that the pattern is matched against
 	re     *regexp.Regexp
 	fields []condition.Condition // one for each group of re, without values
 
@@ -30,7 +29,9 @@ type Pattern struct {
 var (
 	// patternField matches a field, or a brace that belongs to none.
 	patternField = regexp.MustCompile(`\{[^}]*\}?|\}`)
-	fieldName    = regexp.MustCompile(`^[A-Z_a-z\x{80}-\x{FFFC}\x{FFFE}-\x{10FFFF}]` +
+	// fieldName matches a name of letters, digits and underlines that does not begin with a digit. All characters beyond
+	// ASCII count as letters, except the one that stands for broken text.
+	fieldName = regexp.MustCompile(`^[A-Z_a-z\x{80}-\x{FFFC}\x{FFFE}-\x{10FFFF}]` +
 		`[0-9A-Z_a-z\x{80}-\x{FFFC}\x{FFFE}-\x{10FFFF}]*$`)
 )
 

@@ -20,9 +20,11 @@ const (
 // Words of headers, and of names of channels and files. HasWord looks for them; it compares single letters only with
 // whole names.
 var (
-	// Inputs are words of conditions that people set, such as rpm, Anstellwinkel and throttle.
-	Inputs = Whole(`rpm|rps|n|blades|alpha|aoa|α|angle|incidence|theta|θ|phi|beta|psi|pitch|yaw|roll|tsr|` +
-		`mach|[uv](_?(inf|ref)|∞)?|speed|velocity|airspeed|throttle|pwm|esc|nom|nominal|set|setpoint|command|cmd|` +
+	// Inputs are words of conditions that people set, such as rpm, Anstellwinkel and throttle, and words for set
+	// values.
+	Inputs = Whole(NominalWords + `|` +
+		`rpm|rps|n|blades|alpha|aoa|α|angle|incidence|theta|θ|phi|beta|psi|pitch|yaw|roll|tsr|` +
+		`mach|[uv](_?(inf|ref)|∞)?|speed|velocity|airspeed|throttle|pwm|esc|` +
 		`advance|j|frequency|freq|re|reynolds|flap|elevator|aileron|rudder|sweep|pos|position|drehzahl|geschwindigkeit|` +
 		`anstellwinkel|winkel|propeller|prop|motor|wing|gap|spacing|distance|height|radius|diameter|vitesse|` +
 		`velocidad|velocit[àa]|snelheid|r[ée]gime|tours|giri|incidenza|incidencia|angolo|[áa]ngulo|invalshoek|` +

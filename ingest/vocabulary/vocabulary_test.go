@@ -32,6 +32,7 @@ func TestHasWord(t *testing.T) {
 	assert.True(t, vocabulary.HasWord(vocabulary.Inputs, "u", "u"))
 	assert.False(t, vocabulary.HasWord(vocabulary.Inputs, "u_CL", "u_CL"))
 	assert.True(t, vocabulary.HasWord(vocabulary.Inputs, "pitch_deg", "Pitch"))
+	assert.True(t, vocabulary.HasWord(vocabulary.Inputs, "Sollwert", "Sollwert"), "a word for set values")
 	assert.True(t, vocabulary.HasWord(vocabulary.Outcomes, "lift_n", "lift (N)"))
 }
 
