@@ -42,15 +42,14 @@ func TestUndecidedAction(t *testing.T) {
 
 // Each step says how many further test runs decide the interval if they are like the measured ones, and what a training
 // run is forecast to give. The numbers of runs are those of score.TestOutlook, less the measured runs: 14 − 13 and
-// 16 − 15. The forecast is
-// given here; it is left out if the interval contains too few values.
+// 16 − 15. The forecast is given here; it is left out if the interval contains too few values.
 func TestDecidingWords(t *testing.T) {
 	s := Split{Name: "s", HeldOut: "blades = 2", Honest: calibratedBy(undecidedBy("y", missesAt68))}
 	s.Honest.Record.Forecast = []interval.Forecast{{Half: []float64{12}}, {Runs: 1, Half: []float64{7.5}}}
 	for want, evidence := range map[string]score.Evidence{
 		"To decide, measure 1 more test run with blades = 2: if it is like these 13, the interval holds.":  nearlyHolds,
-		"1 more test run like these 15 would make it fail. Measure a run with blades = 2 and train on it.": nearlyFails,
-		"More test runs like these 15 do not decide it. Measure a run with blades = 2 and train on it: ±\u00a07.5 instead " +
+		"1 more test run like these 15 would make it fail. To improve it, train on a run with blades = 2.": nearlyFails,
+		"More test runs like these 15 do not decide it. To improve it, train on a run with blades = 2: ±\u00a07.5 instead " +
 			"of ±\u00a012 N (forecast).": missesAt68,
 		"No test run decides an interval as wide as this one. Train on a run with blades = 2: ±\u00a07.5 instead of " +
 			"±\u00a012 N (forecast).": tooWide,
@@ -64,7 +63,7 @@ func TestDecidingWords(t *testing.T) {
 
 	s.HeldOut = "a random share of 0.2 of the conditions, drawn for s"
 	assert.Contains(t, s.decidingWords(undecidedBy("y", nearlyFails)),
-		"Measure a run with such conditions and train on it.")
+		"To improve it, train on a run with such conditions.")
 }
 
 // Undecided and failing rows have steps in the order of the table: the failing row first, then by R². Outcomes with the

@@ -100,7 +100,7 @@ func (s Split) undecidedWords(trust score.OutcomeTrust, place string) string {
 		forecast = s.forecastWords(trust.Outcome)
 	}
 
-	return tests + " " + joinTexts(": ", "Measure a run with "+place+" and train on it", forecast) + "."
+	return tests + " " + joinTexts(": ", "To improve it, train on a run with "+place, forecast) + "."
 }
 
 // outlookWords says how many more test runs decide an interval if they are like the measured runs, and what they show

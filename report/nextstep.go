@@ -93,7 +93,7 @@ func (d *Detail) narrowing() *step {
 		next.Row = clean(best.split.Name) + " " + clean(trust.Outcome)
 		next.Grade = string(trust.Grade())
 		next.Words = fmt.Sprintf(
-			"Of all rows, a training run narrows this most: with %s, ±\u00a0%s instead of ±\u00a0%s (forecast)",
+			"A training run narrows this row most: with %s, ±\u00a0%s instead of ±\u00a0%s (forecast)",
 			joinTexts(" at ", best.split.place(), d.widestPlace(best.split, trust.Outcome)),
 			unitOf(trust).cell(one, undefined).plain(), amountsIn(trust.Unit, now, now))
 	}

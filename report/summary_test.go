@@ -172,7 +172,7 @@ func heldOutRotor() *Detail {
 // (20 + 24)/2 dB, is largest; the epistemic share is 4.6²/7² = 43 %, and 24.8·√((1 + 0.43)/2) = 21.0.
 func TestWhatNext(t *testing.T) {
 	d := heldOutRotor()
-	want := "Of all rows, a training run narrows this most: " +
+	want := "A training run narrows this row most: " +
 		"with blades = 2 at shaft speed 2000 1/min, ±\u00a011.2 instead of " +
 		"±\u00a024.8 dB (forecast); twice the recording time, to ±\u00a021.0 dB."
 	code := "pipeline suggest drone/2-blades --grid blades=2:3:1,rpm=2000:3000:1000"

@@ -81,7 +81,7 @@ func TestSentenceOfWeakEvidence(t *testing.T) {
 	want := "u = 4.7 held out (2 runs), calibrated model: undecided: 95\u00a0% intervals contain 75\u00a0% of the " +
 		"values (10 to 100\u00a0%), 68\u00a0% intervals 25\u00a0%. " +
 		"For lift_n use ±\u00a0180 N (1.96 times its error), not its interval. 17 more test runs like these 2 would make " +
-		"it fail. Measure a run with u = 4.7 and train on it. Error 94 N, 95\u00a0% intervals ± 15 N. 75\u00a0% of"
+		"it fail. To improve it, train on a run with u = 4.7. Error 94 N, 95\u00a0% intervals ± 15 N. 75\u00a0% of"
 	if got := s.Sentence(); !strings.HasPrefix(got, want) {
 		t.Errorf("%s\nexpected %s", got, want)
 	}
