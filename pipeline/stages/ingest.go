@@ -29,7 +29,8 @@ import (
 //   - 10: rows that differ only in what was measured alongside repeat each other
 //   - 11: conditions, settings and channels that are implausible in their units are reported
 //   - 12: tops that an amplifier cut off are reported as clipping, and recordings that are cut short
-const ingestVersion = 12
+//   - 13: least and largest samples of channels with a negative scale are in order
+const ingestVersion = 13
 
 // Outputs of the tasks of this stage.
 const (
