@@ -258,116 +258,136 @@ func TestNumbers(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// The comparison has a row for each method and metric. The method "constant" predicts the mean of the training rows.
-// Expected of it by hand: e is the mean product of the test rows' deviations from this mean.
-func TestMethodsTable(t *testing.T) {
-	// Without a flag some covariances beyond the training range are negative.
+// comparedMethods makes the report of smallProject without a flag. It returns the held-out split, and the predictions
+// of both seeds. Without a flag some raw covariances beyond the training range are negative.
+func comparedMethods(t *testing.T) (report.Split, [2]*table.Table) {
+	t.Helper()
+
 	b := plannedReport(t, strings.Replace(smallProject, ", feedback: flag", "", 1), tabletest.Wave(t))
 	output := madeReport(t, b)
-	ranked, err := readExperiment(output(ReportTask("x"), PageData))
+	e, err := readExperiment(output(ReportTask("x"), PageData))
 	require.NoError(t, err)
 
-	high := ranked.Splits[0]
+	var predictions [2]*table.Table
+	for k := range predictions {
+		predictions[k] = tabletest.Read(t, output(TrainID(b.Experiment, "high", k), "predictions.arrow"))
+	}
+
+	return e.Splits[0], predictions
+}
+
+// valuesIn returns the numbers of a column in the rows of a part, "train" or "test".
+func valuesIn(t *testing.T, predictions *table.Table, part, column string) []float64 {
+	t.Helper()
+
+	set := predictions.Column("set").Strings
+	var values []float64
+	for i, v := range tabletest.Floats(t, predictions, column) {
+		if set[i] == part {
+			values = append(values, v)
+		}
+	}
+
+	return values
+}
+
+// The comparison has both claims of the network and the other method. Trained methods are ranked by the CRPS that the
+// table of methods has.
+func TestMethodsTable(t *testing.T) {
+	high, _ := comparedMethods(t)
 
 	var names []string
 	for _, m := range high.Methods {
 		names = append(names, m.Method)
 	}
 
-	want := []string{"pair, C", "pair, |raw|", "constant"}
-	assert.Equal(t, want, names, "methods")
+	assert.Equal(t, []string{"pair, C", "pair, |raw|", "constant"}, names, "methods")
 
-	pred := tabletest.Read(t, output(TrainID(b.Experiment, "high", 0), "predictions.arrow"))
-	part := pred.Column("set").Strings
-	y1 := tabletest.Floats(t, pred, "y_1")
-	y2 := tabletest.Floats(t, pred, "y_2")
+	require.Len(t, high.Ranking, 2)
+	assert.Equal(t, "pair, C", high.Ranking[0].Method)
+	assert.Equal(t, "constant", high.Ranking[1].Method)
+	assert.Positive(t, high.Ranking[1].Above)
 
-	var mean, trained, e, test float64
-	for i := range y1 {
-		if part[i] == "train" {
-			mean += y1[i] + y2[i]
-			trained += 2
-		}
+	for _, r := range high.Ranking {
+		assert.InDelta(t, ofMethod(t, high, r.Method).Get("crps").Mean, r.CRPS, 1e-12, "CRPS of %s", r.Method)
+	}
+}
+
+// The method "constant" predicts the mean of the training rows. Expected: e is the mean product of the test rows'
+// deviations from this mean, computed here from the predictions' table, and does not depend on the seed.
+func TestConstantMethod(t *testing.T) {
+	high, predictions := comparedMethods(t)
+	first := predictions[0]
+
+	trained := slices.Concat(valuesIn(t, first, "train", "y_1"), valuesIn(t, first, "train", "y_2"))
+	mean := 0.0
+	for _, y := range trained {
+		mean += y / float64(len(trained))
 	}
 
-	mean /= trained
+	sd, err := strconv.ParseFloat(first.Get("outcome_std"), 64)
+	require.NoError(t, err)
 
-	sd, _ := strconv.ParseFloat(pred.Get("outcome_std"), 64)
+	y1 := valuesIn(t, first, "test", "y_1")
+	y2 := valuesIn(t, first, "test", "y_2")
+	e := 0.0
 	for i := range y1 {
-		if part[i] == "test" {
-			e += (y1[i] - mean) * (y2[i] - mean) / sd / sd
-			test++
-		}
-	}
-
-	// Ranked are what was trained, by the CRPS that the table of methods has.
-	place := high.Ranking
-	require.Len(t, place, 2)
-	assert.Equal(t, "pair, C", place[0].Method)
-	assert.Equal(t, "constant", place[1].Method)
-	assert.Positive(t, place[1].Above)
-
-	for _, r := range place {
-		if c := ofMethod(t, high, r.Method).Get("crps").Mean; math.Abs(c-r.CRPS) > 1e-12 {
-			t.Errorf("%s: ranked by %v, its CRPS is %v", r.Method, r.CRPS, c)
-		}
+		e += (y1[i] - mean) * (y2[i] - mean) / sd / sd / float64(len(y1))
 	}
 
 	got := ofMethod(t, high, "constant").Get("e")
-	assert.InDelta(t, e/test, got.Mean, 1e-9)
-	assert.Zero(t, got.Std)
+	assert.InDelta(t, e, got.Mean, 1e-9, "mean of e")
+	assert.Zero(t, got.Std, "deviation of e over the seeds")
+}
 
-	// The size of the raw covariance, not its sign, is what the second method claims.
-	ratio, negative := 0.0, 0
-	for k := range 2 {
-		pred := tabletest.Read(t, output(TrainID(b.Experiment, "high", k), "predictions.arrow"))
-		mu, raw, sumE, sumRaw := tabletest.Floats(t, pred, "y_mu"), tabletest.Floats(t, pred, "y_cov_raw"), 0.0, 0.0
-		for i := range mu {
-			if part[i] == "test" {
-				sumE += (y1[i] - mu[i]) * (y2[i] - mu[i])
-				sumRaw += math.Abs(raw[i])
+// The second method claims the size of the raw covariance, not its sign. Expected: Σe/Σ|raw|, the mean over both seeds.
+func TestRawCovarianceMethod(t *testing.T) {
+	high, predictions := comparedMethods(t)
 
-				if raw[i] < 0 {
-					negative++
-				}
+	ratio := 0.0
+	negative := 0
+	for _, p := range predictions {
+		y1 := valuesIn(t, p, "test", "y_1")
+		y2 := valuesIn(t, p, "test", "y_2")
+		mu := valuesIn(t, p, "test", "y_mu")
+
+		sumE := 0.0
+		sumRaw := 0.0
+		for i, raw := range valuesIn(t, p, "test", "y_cov_raw") {
+			sumE += (y1[i] - mu[i]) * (y2[i] - mu[i])
+			sumRaw += math.Abs(raw)
+			if raw < 0 {
+				negative++
 			}
 		}
 
-		ratio += sumE / sumRaw / 2
+		ratio += sumE / sumRaw / float64(len(predictions))
 	}
 
-	found := ofMethod(t, high, "pair, |raw|").Get("sum_e_ratio").Mean
-	assert.InDelta(t, ratio, found, 1e-9*ratio, "Σe/Σ|raw|")
+	require.NotZero(t, negative, "raw covariances whose size is not their value")
+	assert.InEpsilon(t, ratio, ofMethod(t, high, "pair, |raw|").Get("sum_e_ratio").Mean, 1e-9, "Σe/Σ|raw|")
+}
 
-	assert.NotZero(t, negative, "no raw covariance is negative: the test is blind for its size")
+// Expected: below the median of a normal law, which is its mean, the share of held-out values that lie below μ.
+func TestShareBelowMedian(t *testing.T) {
+	high, predictions := comparedMethods(t)
 
-	below := ofMethod(t, high, "pair, C").Get("below_0.5").Mean
-
-	mu, count := tabletest.Floats(t, pred, "y_mu"), 0.0
-	for i := range y1 {
-		if part[i] != "test" {
-			continue
-		}
-
-		for _, y := range []float64{y1[i], y2[i]} {
-			if y < mu[i] {
-				count++
-			}
-		}
-	}
-
-	second := tabletest.Read(t, output(TrainID(b.Experiment, "high", 1), "predictions.arrow"))
-	for i, m := range tabletest.Floats(t, second, "y_mu") {
-		if part[i] == "test" {
+	below := 0.0
+	values := 0.0
+	for _, p := range predictions {
+		y1 := valuesIn(t, p, "test", "y_1")
+		y2 := valuesIn(t, p, "test", "y_2")
+		for i, mu := range valuesIn(t, p, "test", "y_mu") {
 			for _, y := range []float64{y1[i], y2[i]} {
-				if y < m {
-					count++
+				values++
+				if y < mu {
+					below++
 				}
 			}
 		}
 	}
 
-	assert.InDelta(t, count/(4*test), below, 1e-9, "below the median")
+	assert.InDelta(t, below/values, ofMethod(t, high, "pair, C").Get("below_0.5").Mean, 1e-9, "share below the median")
 }
 
 // The page task writes the report of all experiments from what their tasks kept.
