@@ -61,26 +61,28 @@ func TestEveryPackageHasAnExample(t *testing.T) {
 		files, err := filepath.Glob(filepath.Join(p.dir, "*.go"))
 		require.NoError(t, err)
 
-		comment, run := "", 0
+		comment := ""
+		examples := 0 // with an Output
 
 		set := token.NewFileSet()
 		for _, name := range files {
-			mode, test := parser.ParseComments, strings.HasSuffix(name, "_test.go")
-			if !test {
+			mode := parser.ParseComments
+			isTest := strings.HasSuffix(name, "_test.go")
+			if !isTest {
 				mode |= parser.PackageClauseOnly
 			}
 
 			f, err := parser.ParseFile(set, name, nil, mode)
 			require.NoError(t, err)
 
-			if !test {
+			if !isTest {
 				comment += f.Doc.Text()
 				continue
 			}
 
 			for _, e := range doc.Examples([]*ast.File{f}...) {
 				if e.Output != "" {
-					run++
+					examples++
 				} else {
 					t.Errorf("%s: Example%s never runs: its last comment does not begin with Output:", p.path, e.Name)
 				}
@@ -95,7 +97,9 @@ func TestEveryPackageHasAnExample(t *testing.T) {
 		assert.True(t, strings.HasPrefix(comment, begins),
 			"%s: its comment begins %.40q, expected %q", p.path, comment, begins)
 
-		assert.False(t, run == 0 && p.name != "main", "%s has no example with an Output", p.path)
+		if p.name != "main" {
+			assert.NotZero(t, examples, "examples of %s with an Output", p.path)
+		}
 	}
 }
 
@@ -109,7 +113,8 @@ var (
 // docs/witnesses.md links all of them.
 func TestTestdataSources(t *testing.T) {
 	overview := document(t, "docs/witnesses.md")
-	folders, files := 0, 0
+	folders := 0
+	files := 0
 	for _, readme := range repositoryFiles(t, "testdata/README.md") {
 		folders++
 		files += checkSources(t, filepath.Join(repository, filepath.Dir(readme)))
@@ -179,7 +184,8 @@ func checkSources(t *testing.T, dir string) (n int) {
 
 			below := strings.HasSuffix(k, "/") && strings.HasPrefix(rel, k)
 			if whole || base || below {
-				found, named[k] = true, true
+				found = true
+				named[k] = true
 			}
 		}
 
@@ -198,7 +204,7 @@ func checkSources(t *testing.T, dir string) (n int) {
 	return n
 }
 
-// What CONTRIBUTING.md calls by its name in Go (`ingest.Open`) is there.
+// Every name in Go that CONTRIBUTING.md writes, such as `ingest.Open`, exists.
 func TestContributingNames(t *testing.T) {
 	dirs := map[string]string{}
 	for _, p := range packages(t) {
@@ -217,7 +223,8 @@ func TestContributingNames(t *testing.T) {
 		files, err := filepath.Glob(filepath.Join(dirs[m[1]], "*.go"))
 		require.NoError(t, err)
 
-		declared, found := regexp.MustCompile(`(?m)^(?:func|type|var|const) `+m[2]+`\b`), false
+		declared := regexp.MustCompile(`(?m)^(?:func|type|var|const) ` + m[2] + `\b`)
+		found := false
 		for _, f := range files {
 			b := testfile.Read(t, f)
 
@@ -232,7 +239,7 @@ func TestContributingNames(t *testing.T) {
 	assert.GreaterOrEqual(t, n, 6, "only %d names", n)
 }
 
-// Tests that a page names are there.
+// Every test that a page names exists.
 func TestDocumentTests(t *testing.T) {
 	names := map[string]bool{}
 	goFiles(t, func(_ string, content []byte) {
