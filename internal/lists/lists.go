@@ -112,7 +112,8 @@ func Map[T any](names []string, values []T) map[string]T {
 	return named
 }
 
-// Rows returns the given rows of v, a row-major matrix with the given number of columns. It returns nil if v is nil.
+// Rows returns the given rows of v, a row-major matrix with the given number of columns. It returns nil if v is nil,
+// and an empty slice if v is not nil and rows is empty.
 func Rows[T any](v []T, columns int, rows []int) []T {
 	if v == nil {
 		return nil
@@ -126,7 +127,8 @@ func Rows[T any](v []T, columns int, rows []int) []T {
 	return selected
 }
 
-// Pick returns the elements of a list at the given places. It returns nil if list is nil.
+// Pick returns the elements of a list at the given places. It returns nil if list is nil, and an empty slice if list is
+// not nil and places is empty.
 func Pick[T any](list []T, places []int) []T { return Rows(list, 1, places) }
 
 // Column returns column k of v, a row-major matrix with the given number of columns.

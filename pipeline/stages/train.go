@@ -41,8 +41,8 @@ type trainResult struct {
 	// Splits are the splits of the configuration and of the command line, with one split for each value in place of a
 	// split that holds out the values of a condition in turn.
 	Splits []config.Split
-	// Inner contains, by the name of a split, the splits of its training part by which a variant is selected. It is empty
-	// unless a sweep selects variants.
+	// Inner contains, by the name of a split, the splits of its training part by which a variant is selected. Its lists
+	// are nil unless a sweep selects variants.
 	Inner map[string][]config.Split
 	Fits  []bool // for each split of the command line: whether the experiment has its conditions
 
@@ -55,7 +55,7 @@ type trainPlanner struct {
 	ing  ingestResult
 	trip dspResult
 	all  reads     // the settings that every training reads
-	cfg  []kv.Pair // all as a part of a task's key
+	cfg  []kv.Pair // the settings in all, as a part of a task's key
 
 	experiment *experiment.Experiment // what is trained
 	subsets    []experiment.Subset    // sets of rows on which networks are trained without a group
@@ -294,20 +294,26 @@ func provenance(exp plan.Experiment, split config.Split, k int, cfg, local []kv.
 
 // Check returns the error with which a training on the triplets in t would stop, before any training begins.
 func (r trainResult) Check(t *table.Table) error {
-	if len(r.exp.Train.Inputs) > 0 {
-		for _, split := range r.Splits {
-			if err := r.checkTraining(t, split); err != nil {
-				return r.exp.Located("train", err)
-			}
+	if r.trainPlanner == nil || r.experiment == nil { // nothing is trained
+		return nil
+	}
+
+	for _, split := range r.Splits {
+		if err := r.checkTraining(t, split); err != nil {
+			return r.exp.Located("train", err)
 		}
 	}
 
-	for _, s := range r.subsets {
-		set, err := Triplets(r.exp, t)
-		if err != nil {
-			return err
-		}
+	if len(r.subsets) == 0 {
+		return nil
+	}
 
+	set, err := Triplets(r.exp, t)
+	if err != nil {
+		return err
+	}
+
+	for _, s := range r.subsets {
 		if err := r.experiment.CheckSubset(s, pairs.AtSetPoints{Table: t}, set); err != nil {
 			return r.exp.Located("train", err)
 		}

@@ -256,9 +256,9 @@ func (d *Data) addBounds(b bounds) {
 	}
 
 	outcomes := d.set.Out
-	d.page.MeanBound = make([]bool, len(d.keepC)*outcomes)
+	d.page.MeanBound = make([]bool, len(d.placeOf)*outcomes)
 	for i, c := range d.condition {
-		place, kept := d.keepC[c]
+		place, kept := d.placeOf[c]
 		if !kept {
 			continue
 		}

@@ -21,16 +21,17 @@ func (d *Data) addHonest(trained Trained, sp *report.Split, ds *report.SplitDeta
 	ds.Reached = shareReached(trained.Set, trained.Honest.Record.ContainedAt)
 }
 
-// intervals returns the calibrated predictions at the held-out conditions that the page shows, and NaN at others.
+// intervals returns the calibrated predictions at the held-out conditions that the page shows, and NaN at others. If a
+// condition has several rows, the last row counts.
 func (d *Data) intervals(set triplets.Set, result *interval.Result) *report.Intervals {
-	n := len(d.keepC) * set.Out
+	n := len(d.placeOf) * set.Out
 	record := result.Record
 	shown := &report.Intervals{
 		Mu: unknown(n), Half: unknown(n), Half68: unknown(n), Level: result.Calibration.Level,
 	}
 
 	for k, i := range set.RowsOf(triplets.Test) {
-		place, kept := d.keepC[d.condition[i]]
+		place, kept := d.placeOf[d.condition[i]]
 		if !kept {
 			continue
 		}

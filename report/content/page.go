@@ -29,7 +29,7 @@ type Data struct {
 	condition []int     // by row of set: the number of its condition
 	points    []float64 // inputs of all conditions, row-major
 
-	keepC     map[int]int    // place in page of each condition that the page shows
+	placeOf   map[int]int    // place in page of each condition that the page shows
 	shownRows []int          // rows of set that the page shows, in order
 	rowOf     map[string]int // row in page of each recording that the page shows
 }
@@ -38,7 +38,7 @@ type Data struct {
 // of triplets. noiseBins is the noise bandwidth of the window of the spectra in bins.
 func NewData(tab *table.Table, set triplets.Set, noiseBins float64) *Data {
 	d := &Data{
-		tab: tab, set: set, page: &report.Detail{}, keepC: map[int]int{}, rowOf: map[string]int{}, noiseBins: noiseBins,
+		tab: tab, set: set, page: &report.Detail{}, placeOf: map[int]int{}, rowOf: map[string]int{}, noiseBins: noiseBins,
 	}
 
 	d.condition = set.Condition
@@ -101,7 +101,7 @@ func (d *Data) chooseConditions() {
 
 	for c := range conditions {
 		if keep[c] {
-			d.keepC[c] = len(d.keepC)
+			d.placeOf[c] = len(d.placeOf)
 			d.page.X = append(d.page.X, d.points[c*set.In:(c+1)*set.In]...)
 		}
 	}
@@ -116,7 +116,7 @@ func (d *Data) chooseRows() {
 
 	total := 0
 	for _, c := range d.condition {
-		if _, ok := d.keepC[c]; ok {
+		if _, ok := d.placeOf[c]; ok {
 			perCondition[c]++
 			total++
 		}
@@ -125,9 +125,9 @@ func (d *Data) chooseRows() {
 	every := max(1, (total+pageRows-1)/pageRows)
 	seen := make([]int, d.conditions())
 
-	d.page.Mean = make([]float64, len(d.keepC)*outs)
+	d.page.Mean = make([]float64, len(d.placeOf)*outs)
 	for i, c := range d.condition {
-		place, kept := d.keepC[c]
+		place, kept := d.placeOf[c]
 		if !kept {
 			continue
 		}
@@ -169,7 +169,7 @@ func (d *Data) addSeed(sp *report.SplitDetail, set triplets.Set, answers triplet
 	// network sees the measured values: the page shows this one's.
 	rows := make([]int, n)
 	for i, c := range d.condition {
-		if place, kept := d.keepC[c]; kept {
+		if place, kept := d.placeOf[c]; kept {
 			rows[place] = i
 			sp.Test[place] = sp.Test[place] || set.Part[i] == triplets.Test
 		}

@@ -88,9 +88,9 @@ func (r *Reference) addTo(set triplets.Set, data *Data, sp *report.Split, ds *re
 	}
 
 	ds.ReferenceName = r.name
-	ds.Reference = unknown(len(data.keepC) * set.Out)
+	ds.Reference = unknown(len(data.placeOf) * set.Out)
 	for i, c := range data.condition {
-		if place, kept := data.keepC[c]; kept {
+		if place, kept := data.placeOf[c]; kept {
 			copy(ds.Reference[place*set.Out:(place+1)*set.Out], r.mu[i*set.Out:(i+1)*set.Out])
 		}
 	}

@@ -20,9 +20,9 @@ type Card struct {
 	Version    int       `json:"version"`
 	Program    string    `json:"program"`
 	Experiment string    `json:"experiment"`
-	Data       string    `json:"data"`  // "simulated" or "measured"
-	Pairs      string    `json:"pairs"` // "same-run", "repeat-run", "synthetic"
-	Couples    bool      `json:"couples"`
+	Data       string    `json:"data"`    // "simulated" or "measured"
+	Pairs      string    `json:"pairs"`   // "same-run", "repeat-run", "synthetic"
+	Couples    bool      `json:"couples"` // y2 is y1 by construction: one draw is used twice
 	Split      string    `json:"split"`
 	HeldOut    string    `json:"held_out"`
 	Seed       int       `json:"seed"` // number of the training, from 0
