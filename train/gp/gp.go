@@ -178,14 +178,14 @@ func newModel(d triplets.Set, o Options) (*Model, error) {
 	return m, nil
 }
 
-// constantInput is the deviation, relative to the mean, up to which an input counts as constant.
+// constantInput is the deviation, relative to the largest absolute value, up to which an input counts as constant.
 const constantInput = 1e-9
 
 // scaleInputs sets the columns that vary, their scales, and which kernels use them.
 func (m *Model) scaleInputs(d triplets.Set, o Options) error {
 	for j := range d.In {
 		mean, std := moments(d.X, d.In, j)
-		if std <= constantInput*max(1, math.Abs(mean)) {
+		if std <= constantInput*largest(d.X, d.In, j) {
 			continue
 		}
 
@@ -359,7 +359,7 @@ func (m *Model) standardise(x []float64) []float64 {
 func (m *Model) Conditions() int { return m.n }
 
 // Pairs returns the median number of pairs by which a condition was measured, or 1 if the conditions are averaged to
-// cells.
+// cells. The median of an even number of conditions is the upper of the two in the middle.
 func (m *Model) Pairs() float64 {
 	if m.Averages != nil {
 		return 1
@@ -383,6 +383,16 @@ func (m *Model) Cells() *Cells { return m.Averaged }
 
 // levels returns the levels of some conditions, conditions × labels.
 func (m *Model) levels(conditions []int) []int { return lists.Rows(m.Level, len(m.Labels), conditions) }
+
+// largest returns the largest absolute value of column j of v, a row-major matrix with the given number of columns.
+func largest(v []float64, columns, j int) float64 {
+	most := 0.0
+	for i := j; i < len(v); i += columns {
+		most = max(most, math.Abs(v[i]))
+	}
+
+	return most
+}
 
 // moments returns the mean and the population standard deviation of column j of v, a row-major matrix with the given
 // number of columns.

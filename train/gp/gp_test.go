@@ -460,3 +460,20 @@ func BenchmarkEvidence(b *testing.B) {
 		e.value(start, grad)
 	}
 }
+
+// The inputs of one set are divided by 2³³, to values about 1e-10. Expected: the same inputs vary, because a unit does
+// not decide whether an input is constant, and the largest value of a column is part of the limit.
+func TestSmallInputsVary(t *testing.T) {
+	d := rotor(1, 1)
+	want, err := Fit(t.Context(), d, Options{})
+	require.NoError(t, err)
+
+	d.X = slices.Clone(d.X)
+	for i := range d.X {
+		d.X[i] = math.Ldexp(d.X[i], -33)
+	}
+
+	got, err := Fit(t.Context(), d, Options{})
+	require.NoError(t, err)
+	assert.Equal(t, want.Columns, got.Columns, "inputs that vary")
+}
