@@ -132,3 +132,11 @@ func inPercent(value float64) string { return numbers.Fixed(100*value, 0) }
 func levelText(level float64) string {
 	return strconv.FormatFloat(100*level, 'g', 4, 64) + percentSign
 }
+
+// rmseOf and the functions below return numbers of an outcome, to be passed to extent and its callers.
+func rmseOf(outcome score.OutcomeTrust) float64    { return outcome.RMSE }
+func halfOf(outcome score.OutcomeTrust) float64    { return outcome.Half }
+func insideOf(outcome score.OutcomeTrust) float64  { return outcome.Inside }
+func claimedOf(outcome score.OutcomeTrust) float64 { return outcome.ClaimedSigma }
+func r2Of(outcome score.OutcomeTrust) float64      { return outcome.R2 }
+func ceilingOf(outcome score.OutcomeTrust) float64 { return outcome.Ceiling }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"doubletake/internal/lists"
 	"doubletake/train/honest/interval"
 	"doubletake/train/honest/scale"
 	"doubletake/train/numbers"
@@ -14,7 +15,7 @@ import (
 )
 
 // This file decides the contents of the tables; table.go has their form. First come metrics and their columns, then
-// the tables in the order of Experiment.tables, each with the functions that write its rows and cells.
+// tables, each with the functions that write its rows and cells.
 
 // shownMetric is a metric that a table shows, in one to four columns.
 type shownMetric struct {
@@ -208,14 +209,18 @@ func (e Experiment) units() []string {
 // risesWords says what a rise of E|cov| meant in earlier campaigns. If the rise scales the intervals of this
 // experiment, risesWords also compares the scores of these intervals with the scores of intervals that are not scaled.
 func (e Experiment) risesWords() string {
-	record := scale.BuiltInRises()
-	var ratios []float64 // scores with the scale over scores without it, by split
+	var records []scale.Rises // the distinct records of the splits
+	var ratios []float64      // scores with the scale over scores without it, by split
 	for _, split := range e.Splits {
 		if !split.isCalibrated() {
 			continue
 		}
 
-		record = split.Honest.Calibration.Scale.Prior.RisesRecord()
+		record := split.Honest.Calibration.Scale.Prior.RisesRecord()
+		if !slices.Contains(records, record) {
+			records = append(records, record)
+		}
+
 		for _, rival := range split.Honest.Calibration.Rivals {
 			if rival.Method == "plain" {
 				ratios = append(ratios, 1/rival.Width.Ratio)
@@ -223,11 +228,16 @@ func (e Experiment) risesWords() string {
 		}
 	}
 
-	if ratios == nil {
-		return record.Words()
+	if records == nil {
+		records = append(records, scale.BuiltInRises())
 	}
 
-	return record.Words() + fmt.Sprintf(" Here it scales the intervals: their score on left-out groups is × %.2f to %.2f "+
+	words := strings.Join(lists.Each(records, scale.Rises.Words), " ")
+	if ratios == nil {
+		return words
+	}
+
+	return words + fmt.Sprintf(" Here it scales the intervals: their score on left-out groups is × %.2f to %.2f "+
 		"of that without (lower is better).", slices.Min(ratios), slices.Max(ratios))
 }
 
@@ -260,26 +270,6 @@ func timesCell(ratio float64) number {
 	}
 
 	return number{text: "× " + twoDigits(value, 1).plain()}
-}
-
-// rmseOf and the functions below return numbers of an outcome, to be passed to extent and its callers.
-func rmseOf(outcome score.OutcomeTrust) float64    { return outcome.RMSE }
-func halfOf(outcome score.OutcomeTrust) float64    { return outcome.Half }
-func insideOf(outcome score.OutcomeTrust) float64  { return outcome.Inside }
-func claimedOf(outcome score.OutcomeTrust) float64 { return outcome.ClaimedSigma }
-func r2Of(outcome score.OutcomeTrust) float64      { return outcome.R2 }
-func ceilingOf(outcome score.OutcomeTrust) float64 { return outcome.Ceiling }
-
-// withGrade returns the outcomes with the given grade.
-func withGrade(list []score.OutcomeTrust, grade score.Grade) []score.OutcomeTrust {
-	var graded []score.OutcomeTrust
-	for _, outcome := range list {
-		if outcome.Grade() == grade {
-			graded = append(graded, outcome)
-		}
-	}
-
-	return graded
 }
 
 // errorOf returns the error of the mean with its standard error.

@@ -248,3 +248,15 @@ func (e Experiment) splitVerdicts() []verdictWords {
 
 	return verdicts
 }
+
+// withGrade returns the outcomes with the given grade.
+func withGrade(list []score.OutcomeTrust, grade score.Grade) []score.OutcomeTrust {
+	var graded []score.OutcomeTrust
+	for _, outcome := range list {
+		if outcome.Grade() == grade {
+			graded = append(graded, outcome)
+		}
+	}
+
+	return graded
+}
