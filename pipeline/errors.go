@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"doubletake/ingest/fault"
@@ -61,10 +62,8 @@ func ExitStatus(err error) (status int, text string) {
 		return ExitInterrupted, "interrupted; finished results are kept, run again to go on"
 	}
 
-	for _, find := range usageErrors {
-		if e := find(err); e != nil {
-			return ExitUsage, failures(err, e.Error())
-		}
+	if e := usageError(err); e != nil {
+		return ExitUsage, failures(err, e.Error())
 	}
 
 	// Errors of tasks that a worker process made know the status of the original error.
@@ -91,7 +90,19 @@ func ExitStatus(err error) (status int, text string) {
 	return ExitFailed, err.Error()
 }
 
-// failures returns the errors of all failed tasks, one a line. It returns first if one task failed, or none.
+// usageError returns the first error in the chain of err whose exit status is ExitUsage, or nil if there is none.
+func usageError(err error) error {
+	for _, find := range usageErrors {
+		if e := find(err); e != nil {
+			return e
+		}
+	}
+
+	return nil
+}
+
+// failures returns the errors of all failed tasks, one a line. It returns first if no more than one task failed, or if
+// all failed with the same error.
 func failures(err error, first string) string {
 	var joined joinedErrors
 	if !errors.As(err, &joined) {
@@ -99,7 +110,7 @@ func failures(err error, first string) string {
 	}
 
 	lines := taskFailures(err)
-	if len(lines) < 2 {
+	if len(slices.Compact(slices.Clone(lines))) < 2 {
 		return first
 	}
 
@@ -112,8 +123,9 @@ type joinedErrors interface {
 	Unwrap() []error
 }
 
-// taskFailures returns the texts of the errors of tasks that err joins, in order. If a fault of the data or a file that
-// could not be read stopped a task, taskFailures returns the text of this error, which names the file.
+// taskFailures returns the texts of the errors of tasks that err joins, in order. If an error of the configuration, a
+// fault of the data or a file that could not be read stopped a task, taskFailures returns the text of this error, which
+// names the file.
 func taskFailures(err error) []string {
 	//nolint:errorlint // the error itself is joined or is not; errors.As would find a joined error within a task's
 	if joined, ok := err.(joinedErrors); ok {
@@ -128,6 +140,10 @@ func taskFailures(err error) []string {
 	var task *engine.TaskError
 	if !errors.As(err, &task) {
 		return nil
+	}
+
+	if e := usageError(err); e != nil {
+		return []string{e.Error()}
 	}
 
 	if data, ok := errors.AsType[*fault.Error](err); ok {

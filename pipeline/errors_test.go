@@ -37,7 +37,7 @@ func TestExitStatusOfSeveralTasks(t *testing.T) {
 		},
 		{
 			"data and configuration", data, key, ExitUsage,
-			[2]string{data.Error(), "two: " + key.Error()},
+			[2]string{data.Error(), key.Error()},
 		},
 	} {
 		status, text := ExitStatus(errors.Join(failed("one", c.first), failed("two", c.second)))
@@ -45,7 +45,11 @@ func TestExitStatusOfSeveralTasks(t *testing.T) {
 		assert.Equal(t, fmt.Sprintf("2 tasks failed:\n  %s\n  %s", c.lines[0], c.lines[1]), text, "text of %s", c.name)
 	}
 
-	status, text := ExitStatus(nil)
+	status, text := ExitStatus(errors.Join(failed("one", key), failed("two", key)))
+	assert.Equal(t, ExitUsage, status, "exit status of one error in two tasks")
+	assert.Equal(t, key.Error(), text, "text of one error in two tasks")
+
+	status, text = ExitStatus(nil)
 	assert.Equal(t, ExitSuccess, status, "exit status without an error")
 	assert.Equal(t, "", text, "text without an error")
 }
