@@ -73,7 +73,8 @@ func placesIn(ascending, some []int) []int {
 }
 
 // NewLeftOut joins p, the predictions of the rows of a left-out group h, with the pairs measured there and the
-// distances to the rows that the model was trained on.
+// distances to the rows that the model was trained on. NewLeftOut panics if the slices of d or p have a length that
+// does not fit their rows.
 func NewLeftOut(d triplets.Set, g Grouping, h Held, p triplets.Prediction) LeftOut {
 	d = checked(d)
 	l := LeftOut{
