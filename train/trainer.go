@@ -339,9 +339,7 @@ func (t *trainer[T]) fill(data []T, idx []int32, swapped []bool, rows int) {
 // back.
 func (t *trainer[T]) fillRow(r int, x, fed, target1, target2 []T) {
 	z := t.z[r*t.ldIn:][:t.ldIn]
-	for j, v := range x { // a loop is faster than copy here
-		z[j] = v
-	}
+	copy(z, x)
 
 	d := len(target1)
 	feedback := z[len(x):][:d]
@@ -354,9 +352,7 @@ func (t *trainer[T]) fillRow(r int, x, fed, target1, target2 []T) {
 		t2[j] = target2[j]
 	}
 
-	for j, y := range fed {
-		feedback[j] = y
-	}
+	copy(feedback, fed)
 
 	if t.flag > 0 {
 		z[len(x)+d] = 0

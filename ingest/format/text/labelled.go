@@ -48,7 +48,7 @@ type labelledCell struct {
 // cutLabelled returns the numbers of a line in which all numbers have labels, except for numbers before the first label
 // and for a time. It returns nil for any other line.
 func cutLabelled(line []byte) []labelledCell {
-	if bytes.IndexAny(line, ":=") < 0 {
+	if !bytes.ContainsAny(line, ":=") {
 		return nil
 	}
 
