@@ -89,7 +89,7 @@ func (c *splitCalibration) run(ctx context.Context, job *engine.Job) error {
 	}
 
 	across, _ := c.exp.Across()
-	between := honest.BetweenOccasions(set.Of(triplets.Train), across)
+	between := honest.BetweenOccasions(set.Only(triplets.Train), across)
 	// The second value of a pair across occasions may belong to another group, which teaches nothing while it is left
 	// out.
 	triplets.Apart(&set, groups)

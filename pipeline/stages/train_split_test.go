@@ -119,8 +119,8 @@ func TestSplitRandom(t *testing.T) {
 	_, set, err := SplitTable(b.Experiment, tabletest.MustParse(t, rotor), planned.Splits[0])
 	require.NoError(t, err)
 
-	held := set.Of(triplets.Test).Values(0)
-	rest := set.Of(triplets.Train).Values(0)
+	held := set.Only(triplets.Test).Values(0)
+	rest := set.Only(triplets.Train).Values(0)
 	assert.Len(t, held, 2, "numbers of blades that are held out")
 	assert.ElementsMatch(t, []float64{2, 3, 4}, slices.Concat(held, rest))
 }
@@ -134,7 +134,7 @@ func TestSplitScale(t *testing.T) {
 
 	assert.Equal(t, 28.0, set.Scale.Mean[0])
 	assert.InDelta(t, math.Sqrt(1042.0/6), set.Scale.Std[0], 1e-12)
-	assert.Equal(t, []float64{22, 55, 66}, set.Of(triplets.Test).Y2, "the test part is not scaled")
+	assert.Equal(t, []float64{22, 55, 66}, set.Only(triplets.Test).Y2, "the test part is not scaled")
 
 	own := strings.Replace(rotorTrain, "seeds: 1", "seeds: 1, standardise: false", 1)
 	set, err = splitBy(t, tab, own, "{blades: {min: 3}}")

@@ -153,8 +153,8 @@ func pickRows(values []float64, columns int, rows []int) []float64 {
 // that the pairs measure. The errors are NaN if the method cannot be fitted.
 func plainErrors(ctx context.Context, method baseline.Method, set triplets.Set) ([]float64, error) {
 	rmse := unknown(set.Out) // by outcome
-	train := set.Of(triplets.Train)
-	test := set.Of(triplets.Test)
+	train := set.Only(triplets.Train)
+	test := set.Only(triplets.Test)
 	if test.N == 0 {
 		return rmse, nil
 	}

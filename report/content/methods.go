@@ -66,7 +66,7 @@ func (c *compared) compare(seed Seed, set triplets.Set, test score.Set) error {
 	}
 
 	c.add("pair, |raw|", "|raw|", score.Judge(test, test.Var, magnitudes))
-	conditions := set.Of(triplets.Test).Condition
+	conditions := set.Only(triplets.Test).Condition
 	for _, method := range seed.Methods {
 		answers, err := results.ReadMethod(method.Answers, set)
 		if err != nil {

@@ -111,7 +111,7 @@ func unseen(split Split) string {
 	}
 
 	both := 0
-	asked := set.Of(triplets.Test).Present()
+	asked := set.Only(triplets.Test).Present()
 	for _, c := range asked {
 		if known[c] {
 			both++

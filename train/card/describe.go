@@ -18,7 +18,7 @@ const (
 // its outcomes, its conditions, and E|cov| of the estimates on these conditions. scatter returns how far values of an
 // input may lie from the middle of a set point.
 func (c *Card) Describe(set triplets.Set, est *train.Estimates, scatter func(input string, point float64) float64) {
-	trained := set.Of(triplets.Train)
+	trained := set.Only(triplets.Train)
 	c.Triplets = trained.N
 	c.Couples = set.Couples
 	c.Estimate.Samples = est.Samples

@@ -67,7 +67,7 @@ func (e *Experiment) Divide(set triplets.Set, rows holdout.Rows, points conditio
 	triplets.Apart(&set, set.Part)
 	set.Scale = triplets.Identity(set.Out)
 	if e.Network.Standardise {
-		train := set.Of(triplets.Train)
+		train := set.Only(triplets.Train)
 		set.Scale = train.OutcomeScale()
 	}
 
@@ -121,7 +121,7 @@ func Coordinates(rows holdout.Rows, condition string, names []string) ([]float64
 
 // TrainingPart returns the training part of a split, or an error if no network can be trained on it.
 func (e *Experiment) TrainingPart(split Split, set triplets.Set) (triplets.Set, error) {
-	data := set.Of(triplets.Train)
+	data := set.Only(triplets.Train)
 	if err := e.checkBatch(split, data.N); err != nil {
 		return triplets.Set{}, err
 	}

@@ -92,7 +92,7 @@ type testRows struct {
 // newTestRows returns the rows of the test part. Without labels each condition is predicted once, since all its rows
 // have the same prediction.
 func newTestRows(t trainingGroups, m *Model, labels []Label) testRows {
-	test := t.set.Of(triplets.Test)
+	test := t.set.Only(triplets.Test)
 	r := testRows{all: levels(m.Labels, labels, lists.Numbers(t.set.N))}
 	r.level = lists.Rows(r.all, len(m.Labels), t.set.RowsOf(triplets.Test))
 	if len(m.Labels) > 0 {

@@ -506,7 +506,7 @@ func (c campaign) newThings(t *testing.T, m *honest.Model) (squares, share float
 
 	rows := c.RowsOf(triplets.Test)
 	n := float64(len(rows))
-	p, err := m.Predict(t.Context(), c.Of(triplets.Test).X, 0, nil)
+	p, err := m.Predict(t.Context(), c.Only(triplets.Test).X, 0, nil)
 	require.NoError(t, err)
 
 	for k, i := range rows {
@@ -566,7 +566,7 @@ func TestFormsOfThingsByPython(t *testing.T) {
 	m := c.formed(t, form.Auto)
 	r := m.Representation
 
-	trained := c.Of(triplets.Train)
+	trained := c.Only(triplets.Train)
 	var x [][]float64
 	for i := 0; i < len(trained.X); i += trained.In {
 		x = append(x, trained.X[i:i+trained.In])

@@ -290,7 +290,7 @@ func (l Learner) finish(ctx context.Context, t trainingGroups, left []LeftOut, m
 func (l Learner) judgeTest(t trainingGroups, m *Model, a *asked) *interval.Prediction {
 	s := t.set
 	raw := a.test.predicted(a.answers.Predicted, s.Out)
-	queries := m.queries(s.Of(triplets.Test).X, a.test.level)
+	queries := m.queries(s.Only(triplets.Test).X, a.test.level)
 	p, record := judge(m.Calibration, s, t.grouping, m.distances(a.test.level), queries, raw)
 	m.Record = record
 	record.Forecast = m.forecast(s, t.grouping, p, raw.Noise, a)
@@ -304,7 +304,7 @@ func (l Learner) judgeTest(t trainingGroups, m *Model, a *asked) *interval.Predi
 func judge(c *interval.Calibration, s triplets.Set, g Grouping, z []float64, queries []interval.Query,
 	raw triplets.Prediction,
 ) (*interval.Prediction, *interval.Record) {
-	test := s.Of(triplets.Test)
+	test := s.Only(triplets.Test)
 	if g.Z != nil {
 		z = lists.Pick(g.Z, s.RowsOf(triplets.Test))
 	}

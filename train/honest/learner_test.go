@@ -49,7 +49,7 @@ func speeds(values []float64, test float64) (triplets.Set, []float64) {
 	s.SetRuns(runs)
 	s.Recording = runs
 	s.Part = part
-	train := s.Of(triplets.Train)
+	train := s.Only(triplets.Train)
 	s.Scale = triplets.ScaleOf(1, train.Y1, train.Y2)
 
 	return s, z
@@ -84,7 +84,7 @@ func TestLearner(t *testing.T) {
 	var read Model
 	require.NoError(t, json.Unmarshal(b, &read))
 
-	test := s.Of(triplets.Test)
+	test := s.Only(triplets.Test)
 	again, err := read.Predict(context.Background(), test.X, 0, nil)
 	require.NoError(t, err)
 

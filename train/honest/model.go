@@ -113,7 +113,7 @@ type Outcome struct {
 // Inputs returns the inputs of a set with the ranges and the set points of its training part. scatter returns how far
 // values of an input may lie from the middle of a set point, in the unit of the input; nil: there are no set points.
 func Inputs(s triplets.Set, scatter func(input string, point float64) float64) []Input {
-	trained := s.Of(triplets.Train)
+	trained := s.Only(triplets.Train)
 	var list []Input
 	for k, q := range s.Inputs {
 		values := trained.Values(k) // ascending

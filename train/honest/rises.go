@@ -85,7 +85,7 @@ func ComputeRises(ctx context.Context, s triplets.Set, g Grouping, full *Model,
 		}
 	}
 
-	test := s.Of(triplets.Test)
+	test := s.Only(triplets.Test)
 	if test.N == 0 {
 		return r, nil
 	}

@@ -223,7 +223,7 @@ func TestUnitScalesByNumpy(t *testing.T) {
 	s, _ := f.simulate(3)
 	m, _ := f.learnCombination(t, s)
 
-	trained := s.Of(triplets.Train)
+	trained := s.Only(triplets.Train)
 	var x [][]float64
 	for i := 0; i < len(trained.X); i += trained.In {
 		x = append(x, trained.X[i:i+trained.In])

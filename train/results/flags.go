@@ -25,7 +25,7 @@ func Diagnose(set triplets.Set, est *train.Estimates) Flags {
 // diagnosePart checks the identities on one part. The list that it returns is never nil, so that JSON has [] and not
 // null.
 func diagnosePart(set triplets.Set, part triplets.Part, est *train.Estimates) []score.Flag {
-	rows := est.Rows(set.Of(part).Present(), set.Out)
+	rows := est.Rows(set.Only(part).Present(), set.Out)
 	return append([]score.Flag{}, score.Diagnose(rows)...)
 }
 

@@ -165,7 +165,7 @@ func ReadMethod(t *table.Table, set triplets.Set) (triplets.Answers, error) {
 // without intervals if p is nil, which means that there is no calibration.
 func IntervalTable(set triplets.Set, p *interval.Prediction) *table.Table {
 	t := &table.Table{}
-	test := set.Of(triplets.Test)
+	test := set.Only(triplets.Test)
 	rows := set.RowsOf(triplets.Test)
 	var runs []string
 	for _, i := range rows {

@@ -60,8 +60,8 @@ func (t *OutcomeTrust) UnmarshalJSON(b []byte) error {
 // triplet of the test part, in the outcomes' own units. intervals are as for TrustOf. The spread of the outcomes comes
 // from the training part, or from the test part if there is no training part.
 func TrustByOutcome(s triplets.Set, mu, total, epistemic []float64, intervals *Intervals) []OutcomeTrust {
-	train := s.Of(triplets.Train)
-	test := s.Of(triplets.Test)
+	train := s.Only(triplets.Train)
+	test := s.Only(triplets.Test)
 	if train.N == 0 {
 		train = test
 	}

@@ -37,7 +37,7 @@ type Set struct {
 // for each triplet of the set, in the units of the outcomes.
 func Judged(set triplets.Set, answers triplets.Answers, part triplets.Part) Set {
 	return Set{
-		Set:     set.Of(part).Standardised(),
+		Set:     set.Only(part).Standardised(),
 		Answers: answers.Rows(set.RowsOf(part), set.Out).Standardised(set.Scale),
 	}
 }

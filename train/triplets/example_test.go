@@ -14,10 +14,10 @@ func ExampleSet() {
 	s.SetRuns([]string{"a", "b", "c", "d"})
 	s.Part = []triplets.Part{triplets.Train, triplets.Train, triplets.Test, triplets.Test}
 
-	train := s.Of(triplets.Train)
+	train := s.Only(triplets.Train)
 	s.Scale = triplets.ScaleOf(s.Out, train.Y1, train.Y2)
-	test := s.Of(triplets.Test)
-	fmt.Println(s.Conditions(), "conditions, held out:", s.Of(triplets.Test).Values(0))
+	test := s.Only(triplets.Test)
+	fmt.Println(s.Conditions(), "conditions, held out:", s.Only(triplets.Test).Values(0))
 	fmt.Println("mean of the training outcomes:", s.Scale.Mean[0], s.Outcomes[0].Unit)
 	fmt.Printf("%.2f standard deviations above it: %v\n", test.Standardised().Y1, test.Y1)
 	// Output:

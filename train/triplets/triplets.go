@@ -252,8 +252,8 @@ func (s Set) RowsOf(p Part) []int {
 	return indices
 }
 
-// Of returns the set of the rows of a part.
-func (s Set) Of(p Part) Set { return s.Select(s.RowsOf(p)) }
+// Only returns the set of the rows of a part.
+func (s Set) Only(p Part) Set { return s.Select(s.RowsOf(p)) }
 
 // Select returns the set of the given rows, in their order. The numbers of conditions and runs and the scale stay the
 // same. Pairs across occasions are made anew.

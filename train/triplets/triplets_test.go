@@ -88,17 +88,17 @@ func TestSet(t *testing.T) {
 
 	// Condition 2 is in the training part and in neither.
 	for part, want := range map[Part][]int{Train: {0, 2}, Test: {1}, Neither: {2}} {
-		assert.Equal(t, want, s.Of(part).Present(), "%s", part)
+		assert.Equal(t, want, s.Only(part).Present(), "%s", part)
 	}
 
 	assert.Equal(t, []int{2, 1, 0}, s.Select([]int{4, 1, 0, 3}).Present(), "in order of the selected rows")
-	assert.Equal(t, []float64{100, 200}, s.Of(Train).Values(1), "speeds of the training part")
+	assert.Equal(t, []float64{100, 200}, s.Only(Train).Values(1), "speeds of the training part")
 }
 
 // A part of a set keeps the numbers of conditions and runs.
 func TestOf(t *testing.T) {
 	s := six()
-	test := s.Of(Test)
+	test := s.Only(Test)
 	want := Set{
 		N: 2, In: 2, Out: 1, X: []float64{3, 100, 3, 100}, Y1: []float64{2, 6}, Y2: []float64{20, 60},
 		Inputs: s.Inputs, Outcomes: s.Outcomes, Distinct: s.Distinct, Condition: []int{1, 1},
@@ -106,15 +106,15 @@ func TestOf(t *testing.T) {
 	}
 
 	assert.Equal(t, want, test)
-	assert.Equal(t, s.N, s.Of(Train).N+test.N+s.Of(Neither).N, "rows of all parts")
+	assert.Equal(t, s.N, s.Only(Train).N+test.N+s.Only(Neither).N, "rows of all parts")
 }
 
 // Without a split all rows belong to the training part.
 func TestOfWithoutSplit(t *testing.T) {
 	s := six()
 	s.Part = nil
-	assert.Equal(t, s.N, s.Of(Train).N, "training rows")
-	assert.Equal(t, 0, s.Of(Test).N, "test rows")
+	assert.Equal(t, s.N, s.Only(Train).N, "training rows")
+	assert.Equal(t, 0, s.Only(Test).N, "test rows")
 }
 
 // Rows can be selected from a set without numbers of conditions and runs.

@@ -47,7 +47,7 @@ func (g *given) learn(ctx context.Context) (*interval.Result, error) {
 // claimAndNoise returns the epistemic variance and the noise of each prediction, N×Out. If only one of them or their
 // sum is stated, it takes the noise from the differences of the training pairs.
 func (g *given) claimAndNoise() (claim, noise []float64) {
-	train := g.Of(triplets.Train)
+	train := g.Only(triplets.Train)
 	scale := train.OutcomeScale()
 
 	pairNoise := make([]float64, g.Out)

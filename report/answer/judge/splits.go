@@ -101,7 +101,7 @@ func (g *given) addGroupSplits(ctx context.Context, experiment *report.Experimen
 
 	for _, name := range groups {
 		one := g.testing(func(group string) bool { return group == name })
-		others := one.Of(triplets.Train)
+		others := one.Only(triplets.Train)
 		one.Scale = others.OutcomeScale()
 		if err := one.addSplit(ctx, experiment, g.Groups+"="+name, g.Groups+" = "+name); err != nil {
 			return err
@@ -163,9 +163,9 @@ func (g *given) assignParts(judges *judgingPairs) []string {
 		}
 	}
 
-	rows := g.Of(triplets.Train)
+	rows := g.Only(triplets.Train)
 	if rows.N == 0 {
-		rows = g.Of(triplets.Test)
+		rows = g.Only(triplets.Test)
 	}
 
 	switch {
@@ -214,7 +214,7 @@ func (g *given) judgeTest(name, held string) report.Split {
 
 	split.Methods = []report.Compared{{Method: report.AsStated}}
 	if rows.Var != nil && !g.open {
-		measured := g.Of(triplets.Test)
+		measured := g.Only(triplets.Test)
 		level := &interval.Calibration{Level: g.Level, Deviation: g.Scale.Std}
 		judged := level.JudgeIntervals(mid, intervals.Half, measured.Y1, measured.Y2)
 		values := score.OverSeeds([]score.Numbers{score.Judge(test, test.Var, test.Cov).Numbers})

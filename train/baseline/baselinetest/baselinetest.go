@@ -186,7 +186,7 @@ func rowsOnly(t *testing.T, m baseline.Info, data triplets.Set, x []float64) {
 	}
 
 	a := Predicted(t, Fitted(t, m, plain, 2), x)
-	b := Predicted(t, Fitted(t, m, whole.Of(triplets.Train), 2), x)
+	b := Predicted(t, Fitted(t, m, whole.Only(triplets.Train), 2), x)
 	requireSame(t, a, b)
 }
 
