@@ -106,7 +106,8 @@ func TestCheckBalanceLevelAndPower(t *testing.T) {
 	assert.GreaterOrEqual(t, naive, repeats/2, "false alarms of Welch's t of samples in %d records", repeats)
 }
 
-// The blocks of a half are at least 0.5 s long, and at most 10 and at least 4 in number. The expected numbers and
+// A half has up to 10 blocks of at least 0.5 s, up to one sample less. If fewer than 4 fit, it has 4 shorter ones, and
+// is flagged as short. The expected numbers and
 // lengths follow by hand from this rule, which is documented at CheckBalance. Records that cannot be tested are an
 // error.
 func TestCheckBalanceBlocks(t *testing.T) {

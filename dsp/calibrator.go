@@ -53,8 +53,8 @@ const (
 // segments. The mean square of a tone is Welch.ToneFactor times the sum over its bins
 // (docs/method.md#split-half-spectra).
 //
-// It returns a *fault.Error if the recording is too short for leastBlocks blocks of one segment, or if
-// the tone is less than calibratorAboveDB above the noise of the band.
+// It returns a *fault.Error if the recording is too short for leastBlocks blocks of one segment, if the tone is less
+// than calibratorAboveDB above the noise of the band, or if the band reaches beyond half of the sampling rate.
 func Calibrator(ctx context.Context, src Source, s CalibratorSettings) (*CalibratorTone, error) {
 	s.Blocks = cmp.Or(s.Blocks, defaultBlocks)
 	if s.Blocks < 2 {
@@ -93,6 +93,7 @@ func Calibrator(ctx context.Context, src Source, s CalibratorSettings) (*Calibra
 }
 
 // measureTone measures the tone near the frequency f from the mean power spectrum of each block. It returns a
+// *fault.Error if the tone is less than calibratorAboveDB above the noise of its band, or if all samples are 0.
 func measureTone(spectra [][]float64, w *Welch, f, rateHz float64) (*CalibratorTone, error) {
 	// The bins lo … hi are the third of an octave around the tone.
 	bin := rateHz / float64(w.SegLen())

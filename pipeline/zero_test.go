@@ -86,7 +86,9 @@ func TestZeroTrains(t *testing.T) {
 	set := triplets.New([]triplets.Quantity{{Name: "x"}}, []triplets.Quantity{{Name: "y"}}, x, slices.Clone(x), squares)
 
 	// predictions returns means and variances of a network that was trained with one key set.
-	predictions := func(key, value string) []float64 {
+	predictions := func(t *testing.T, key, value string) []float64 {
+		t.Helper()
+
 		f, err := config.Load(writeWith(t, dir, "toy", "experiments.x.train."+key, value))
 		require.NoError(t, err)
 
@@ -111,9 +113,9 @@ func TestZeroTrains(t *testing.T) {
 		{"seed", "0", "1"}, // a whole number has no number next to it: training again gives the same network
 	} {
 		t.Run(c.key, func(t *testing.T) {
-			zero := predictions(c.key, "0")
-			assert.Equal(t, predictions(c.key, c.near), zero, "predictions with %s and with 0", c.near)
-			assert.NotEqual(t, predictions(c.key, c.other), zero, "predictions with %s and with 0", c.other)
+			zero := predictions(t, c.key, "0")
+			assert.Equal(t, predictions(t, c.key, c.near), zero, "predictions with %s and with 0", c.near)
+			assert.NotEqual(t, predictions(t, c.key, c.other), zero, "predictions with %s and with 0", c.other)
 		})
 	}
 }

@@ -164,7 +164,7 @@ func briefResults(rows []result) table {
 
 	for i, row := range rows {
 		label := row.split.Name + " " + row.trust.Outcome
-		if len(names) > 1 && row.split.model() == paperNetwork {
+		if !row.reference && len(names) > 1 && row.split.model() == paperNetwork {
 			label += " network"
 		}
 
@@ -187,7 +187,9 @@ func (r result) cells() []number {
 	unit := unitOf(trust)
 	grade := gradeCell(trust.Grade())
 	held := r.held
+	model := r.split.model()
 	if r.reference {
+		model = undefinedText          // the predictions of another program
 		grade = wordsCell("reference") // it states no interval that could be graded
 		held = HeldOutcome{MeanError: undefined, LinearError: undefined}
 	}
@@ -203,7 +205,7 @@ func (r result) cells() []number {
 	}
 
 	return []number{
-		wordsCell(trust.Outcome), wordsCell(unit.difference()), wordsCell(r.split.model()),
+		wordsCell(trust.Outcome), wordsCell(unit.difference()), wordsCell(model),
 		errorOf(trust), unit.cell(trust.Half, undefined), shareCell(trust.At[0]), shareCell(trust.Inside),
 		{text: fitText(trust.R2)},
 		bounds, without,

@@ -282,6 +282,30 @@ func TestResults(t *testing.T) {
 	assert.Equal(t, want, got)
 }
 
+// The predictions of another program are not our model's, also if some splits have a calibrated model and others the
+// network alone.
+func TestModelOfReference(t *testing.T) {
+	trust := holding("lift_n", "N", 1.5, 4, 0.3)
+	list := []score.OutcomeTrust{trust}
+	e := Experiment{Splits: []Split{
+		{Name: "calibrated", Honest: calibratedBy(trust), Rivals: list}, {Name: "plain", Network: list, Rivals: list},
+	}}
+
+	rows := e.results()
+	var models []string
+	for k, row := range resultsTable(rows).Rows {
+		if rows[k].reference {
+			models = append(models, row.Cells[1].plain())
+		}
+	}
+
+	assert.Equal(t, []string{"–", "–"}, models)
+	for k, row := range briefResults(rows).Rows {
+		isNetwork := !rows[k].reference && rows[k].split.Name == "plain"
+		assert.Equal(t, isNetwork, strings.HasSuffix(row.Label, " network"), row.Label)
+	}
+}
+
 // A long finding is cut where a clause ends, but not behind the name that it is about: a name alone says nothing.
 func TestFirstClauses(t *testing.T) {
 	for _, c := range []struct {

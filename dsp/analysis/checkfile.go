@@ -12,10 +12,12 @@ import (
 )
 
 // Check checks whether the file can be used, as far as its header and few samples tell. It reads all samples if scan is
-// true and the samples may not be numbers, and otherwise the first and the last second. The statistics in its result
-// are not the ones of the whole runs. Besides the warnings of Read, Check warns of settings that probably do not fit
-// the file.
+// true and the file may have samples that are not numbers, and otherwise the first and the last second. The statistics
+// in its result are not the ones of the whole runs. Besides the warnings of Read, Check warns of settings that probably
+// do not fit the file.
 func (r *Reader) Check(ctx context.Context, scan bool) (*recording.File, error) {
+	defer func() { r.extent = whole }() // a later Read reads all samples
+
 	r.extent = endsCheck
 	if scan {
 		r.extent = samplesCheck
@@ -109,7 +111,11 @@ func (r *Reader) fits(run ingest.Run) error {
 
 	hint := recording.RateHint(described.RateHz, r.Source.Settings.RateHz)
 	if data, ok := errors.AsType[*fault.Error](err); ok && hint != "" && len(described.Microphones) > 0 {
-		data.Hint = hint + "; else " + data.Hint
+		if data.Hint != "" {
+			hint += "; else " + data.Hint
+		}
+
+		data.Hint = hint
 	}
 
 	return fault.Placed(err, r.info.Path, run.Place)

@@ -22,10 +22,9 @@ func Mismatch(first, file string, err error) error {
 		return &fault.Error{Path: file, Want: "the outcomes of " + first, Found: "others", Err: err}
 	}
 
-	outcome := strings.TrimSuffix(strings.TrimSuffix(column.Want, "_1"), "_2")
+	outcome := outcomeOf(column.Want)
 	if column.Want != column.Found {
-		found := strings.TrimSuffix(strings.TrimSuffix(column.Found, "_1"), "_2")
-		return fault.At(file, "", fmt.Sprintf("the outcome %s, as of %s", outcome, first), found,
+		return fault.At(file, "", fmt.Sprintf("the outcome %s, as of %s", outcome, first), outcomeOf(column.Found),
 			"give all files the same channels, or leave the file out with exclude")
 	}
 
@@ -41,9 +40,19 @@ func Mismatch(first, file string, err error) error {
 
 	hint := state
 	name := units.NameWith(outcome, column.WantUnit)
-	if name != "" && name == units.NameWith(outcome, column.FoundUnit) { // both can be converted to it
+	if name != "" && name == units.NameWith(outcome, column.FoundUnit) { // both units become the one in the name
 		hint = fmt.Sprintf("call the outcome %s under columns: then all files are converted to the unit in its name", name)
 	}
 
 	return fault.At(file, place, "the unit "+column.WantUnit+", as of "+first, column.FoundUnit, hint)
+}
+
+// outcomeOf returns the outcome of a column OUTCOME_1 or OUTCOME_2. It cuts one suffix only: the name of an outcome may
+// end in a number too.
+func outcomeOf(column string) string {
+	if outcome, isFirst := strings.CutSuffix(column, "_1"); isFirst {
+		return outcome
+	}
+
+	return strings.TrimSuffix(column, "_2")
 }

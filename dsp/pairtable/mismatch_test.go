@@ -60,6 +60,11 @@ func TestMismatch(t *testing.T) {
 				"out with exclude)",
 		},
 		{
+			column("arm_2_1", "N", "arm_3_1", "N"), // the name of an outcome may end in a number
+			"b.csv: expected the outcome arm_2, as of a.csv, found arm_3 (give all files the same channels, or leave the file " +
+				"out with exclude)",
+		},
+		{
 			errors.New("append table: expected 5 columns, found 7"),
 			"b.csv: expected the outcomes of a.csv, found others: append table: expected 5 columns, found 7",
 		},

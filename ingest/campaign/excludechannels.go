@@ -9,13 +9,8 @@ import (
 	"doubletake/ingest/setting"
 )
 
-// IsConcernedBy reports whether the exclusion of a channel names the file, or conditions that one of its rows has.
-// name is the name of the file, names are the names of all files.
-func (f *Facts) IsConcernedBy(exclusion setting.Exclusion, name string, names []string) bool {
-	if exclusion.Where == nil {
-		return slices.Contains(MatchedBy(exclusion.Files, names), name)
-	}
-
+// Meets reports whether a row of the file has the conditions that the exclusion of a channel names.
+func (f *Facts) Meets(exclusion setting.Exclusion) bool {
 	return slices.ContainsFunc(f.Known, exclusion.Holds)
 }
 

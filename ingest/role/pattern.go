@@ -69,7 +69,7 @@ func (s *Sheet) isReadBy(pattern *campaign.Pattern) bool {
 
 		for _, c := range stated {
 			column := s.ByName(c.Column)
-			if !column.states(row, c) {
+			if column == nil || !column.states(row, c) { // braces in a name of a file look like a field
 				return false
 			}
 		}

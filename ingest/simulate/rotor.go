@@ -49,8 +49,8 @@ type Rotor struct {
 	FullScaleV        float64 `json:"full_scale_v"`
 	SensitivityVPerPa float64 `json:"sensitivity_v_per_pa"`
 
-	// How unsteady a run is.
-	// standard deviation over runs of the relative set-point error
+	// The next fields say how unsteady a run is. SpeedError is the standard deviation over runs of the relative set-point
+	// error.
 	SpeedError float64 `json:"speed_error"`
 	// standard deviation over runs of the relative linear drift during a run
 	SpeedDrift float64 `json:"speed_drift"`
@@ -119,6 +119,7 @@ func (r Rotor) validateFields() error {
 	inRange := r.RateHz >= 1000 && r.RateHz <= 1e6
 	f.need(inRange && r.RateHz == math.Trunc(r.RateHz), "RateHz",
 		"a whole number from 1000 to 1000000", r.RateHz)
+	f.need(len(r.Draws) == 0 || len(r.Draws) == len(r.RPM), "Draws", "none, or one for each speed", len(r.Draws))
 	f.need(positive(r.DurationS), "DurationS", "more than 0 s", r.DurationS)
 	f.need(r.Encoding == EncodingPCM16 || r.Encoding == EncodingFloat32, "Encoding",
 		EncodingPCM16+" or "+EncodingFloat32, strconv.Quote(r.Encoding))

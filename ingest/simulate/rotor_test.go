@@ -531,6 +531,10 @@ func TestRotorRefused(t *testing.T) {
 			with(DefaultRotor(), func(r *Rotor) { r.FullScaleV = 0.005 }),
 			[]string{"FullScaleV: expected at least", "does not clip", "found 0.005 V"},
 		},
+		{
+			with(DefaultRotor(), func(r *Rotor) { r.Draws = []string{"a"} }),
+			[]string{"Draws: expected none, or one for each speed, found 1"},
+		},
 		{with(DefaultRotor(), func(r *Rotor) { r.SpeedJitter = 2 }), []string{"SpeedJitter", "0 to 0.5"}},
 		{with(DefaultRotor(), func(r *Rotor) {
 			r.RateHz = 51200

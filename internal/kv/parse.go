@@ -33,7 +33,7 @@ func Parse(text string) ([]Pair, error) {
 		seen[key] = true
 
 		var value string
-		value, text, more = cutValue(rest)
+		value, text, more = cutValue(strings.TrimLeft(rest, " "))
 		pairs = append(pairs, Pair{key, strings.TrimSpace(value)})
 	}
 

@@ -30,6 +30,7 @@ func TestParse(t *testing.T) {
 		"a= 1 ":      {{Key: "a", Value: "1"}},
 		"a=,b=x=y":   {{Key: "a"}, {Key: "b", Value: "x=y"}},
 		"a=/x":       {{Key: "a", Value: "/x"}},
+		"a= /x,y/ ":  {{Key: "a", Value: "/x,y/"}},
 		"a=/,b=/,c=": {{Key: "a", Value: "/,b=/"}, {Key: "c"}},
 	} {
 		got, err := kv.Parse(text)

@@ -37,10 +37,24 @@ func (r *Recordings) excludeChannels(exp plan.Experiment) error {
 		return exp.Located("ingest", err)
 	}
 
+	fileNames := r.names()
 	for _, exclusion := range exclusions {
+		isNamed := map[string]bool{} // files that the exclusion names
+		if exclusion.Where == nil {
+			for _, name := range campaign.MatchedBy(exclusion.Files, fileNames) {
+				isNamed[name] = true
+			}
+		}
+
 		var concerned []string
 		for i := range r.Files {
-			if file := &r.Files[i]; file.IsConcernedBy(exclusion, file.Name, r.names()) {
+			file := &r.Files[i]
+			isConcerned := isNamed[file.Name]
+			if exclusion.Where != nil {
+				isConcerned = file.Meets(exclusion)
+			}
+
+			if isConcerned {
 				file.WithoutChannels = append(file.WithoutChannels, exclusion)
 				concerned = append(concerned, fmt.Sprintf("%s, channel %s", file.Name, exclusion.Channel))
 			}

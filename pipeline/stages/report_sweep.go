@@ -59,12 +59,16 @@ type sweptSplit struct {
 // planSweep adds the task that compares the variants of an experiment. It adds nothing if there are fewer than two
 // variants, or if they train nothing.
 func planSweep(variants []Variant) {
-	first := variants[0]
-	x := &sweep{family: first.Family(), variants: variants}
-
-	if len(first.Train.Inputs) == 0 || len(variants) < 2 {
+	if len(variants) < 2 {
 		return
 	}
+
+	first := variants[0]
+	if len(first.Train.Inputs) == 0 {
+		return
+	}
+
+	x := &sweep{family: first.Family(), variants: variants}
 
 	for _, split := range first.Trained.Splits {
 		if !split.Final() {

@@ -317,10 +317,15 @@ func judge(c *interval.Calibration, s triplets.Set, g Grouping, z []float64, que
 }
 
 // Given learns the scale of new groups from p, predictions of all rows, and judges the intervals of the test rows that
-// follow from it. Each training row must be predicted by a model that did not see the row's group.
+// follow from it. Each training row must be predicted by a model that did not see the row's group. The result has no
+// calibration if the set has couples, or if the groups do not suffice (Result.Absent then says why).
 func (l Learner) Given(ctx context.Context, s triplets.Set, z []float64, p triplets.Prediction) (
 	*interval.Result, error,
 ) {
+	if s.Couples {
+		return &interval.Result{Absent: couples}, nil
+	}
+
 	t := leaveOneOut(s, l.Grouping(z), outsideTraining(s))
 	left := LeaveOutRows(s, t.grouping, t.train, t.held, p.Rows(s.Out, s.RowsOf(triplets.Train)))
 

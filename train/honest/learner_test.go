@@ -198,6 +198,13 @@ func TestLearnerAbsent(t *testing.T) {
 	require.NoError(t, err)
 	assert.Nil(t, p, "prediction")
 	assert.Contains(t, m.Absent, "couples")
+
+	zeros := make([]float64, couples.N*couples.Out)
+	given, err := defaults().Given(context.Background(), couples, z,
+		triplets.Prediction{Mu: couples.Y1, Claim: zeros, Noise: zeros})
+	require.NoError(t, err)
+	assert.Nil(t, given.Calibration, "calibration of another program's predictions")
+	assert.Contains(t, given.Absent, "couples")
 }
 
 // Expected: with two training groups the calibration has the level 0.98. With one training group no group can be left

@@ -33,7 +33,8 @@ func Example() {
 	// Response (Trigger) m/s^2 51200 21
 }
 
-// Increments and X columns in another unit of time than s give the same rate.
+// Increments that are written in ms give the same rate as in s. The numbers of an X column, if they are taken for ms,
+// give a rate a thousand times as high.
 func TestMilliseconds(t *testing.T) {
 	for name, change := range map[string][2]string{
 		"no_x.lvm":  {"Delta_X\t1.953125E-5\t1.953125E-5", "X_Unit_Label\tms\tms\t\r\nDelta_X\t1.953125E-2\t1.953125E-2"},

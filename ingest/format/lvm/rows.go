@@ -16,7 +16,9 @@ import (
 // arrays.Reader recognises a clock only if its plane has one channel.
 type alone struct{ *file }
 
-// Read implements arrays.Plane. A channel is a column. Read parses row after row, from the last mark before start on.
+// Read implements arrays.Plane. A channel is a column. Read parses row after row, from the last mark at or before
+// start on. Every block of rows begins with a mark: Read goes to it to skip the header or the blank line before the
+// block.
 func (f *file) Read(channels []int, start int64, dst [][]float64) error {
 	columns := make([][]float64, len(f.ends)) // the slice of dst that each column fills first; nil if not wanted
 	for j, c := range channels {

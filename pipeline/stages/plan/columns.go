@@ -38,9 +38,9 @@ func (e *Experiment) SetDerived(c *pairs.Columns, constants []config.NamedNumber
 	return e.Located("ingest", c.SetDerived(e.Ingest.Derive, constants, measured))
 }
 
-// SetTolerances stores the tolerances of set points, after it has checked the columns: that tolerances belong to
-// conditions, that things and occasions are columns of names, and that no other column of the program's tables has the
-// name of a condition or of one of the outcomes.
+// SetTolerances stores the tolerances of set points and checks the columns: that tolerances belong to conditions, that
+// things and occasions are columns of names, and that no other column of the program's tables has the name of a
+// condition or of one of the outcomes. After an error, columns may be changed.
 func (e *Experiment) SetTolerances(c *pairs.Columns, outcomes []string) error {
 	if err := c.SetTolerances(e.Ingest.Tolerances); err != nil {
 		return e.Located("ingest", err)

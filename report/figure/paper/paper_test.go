@@ -198,7 +198,6 @@ func TestArc(t *testing.T) {
 	require.NoError(t, s.parse("M-10 0a10 10 0 1 0 20 0a10 10 0 1 0 -20 0"))
 
 	from := point{-10, 0}
-	below := false
 	for _, g := range s.segments[1:] {
 		for u := 0.0; u <= 1; u += 0.1 {
 			v := 1 - u
@@ -209,11 +208,11 @@ func TestArc(t *testing.T) {
 		}
 
 		from = g.end
-		below = below || g.end.y > 9.9 // sweep 0 from the left goes down first
 	}
 
 	require.Len(t, s.segments, 5, "%d pieces, ends at %v", len(s.segments), from)
-	require.True(t, below, "%d pieces, ends at %v", len(s.segments), from)
+	assert.InDelta(t, 10, s.segments[1].end.y, 1e-9, "sweep 0 from the left goes down first")
+	assert.InDelta(t, 10, s.segments[2].end.x, 1e-9, "end of the half circle")
 	assert.LessOrEqual(t, math.Hypot(from.x+10, from.y), 1e-9, "%d pieces, ends at %v", len(s.segments), from)
 
 	for _, bad := range []string{"Q1 2 3 4", "M1", "L a", "M1 2 3"} {

@@ -179,7 +179,8 @@ func half(bits uint16) float64 {
 	return value
 }
 
-// decodeAny does what decode does, for every kind and for both byte orders.
+// decodeAny does what decode does, for every kind and for both byte orders, except for little-endian samples of 24
+// bits, for which decode has a loop of its own.
 func decodeAny[T floats](l *Layout, dst []T, b []byte, stride int) {
 	scale := T(l.Scale)
 	bias := T(l.Bias)
