@@ -127,8 +127,8 @@ func (p *editedProject) value(k config.Key) any {
 }
 
 // edit changes one thing at random and returns its description, which begins with "key", "name", "file" or "log".
-// Nine of 20 edits are likely ones of a key, five are random ones of a key, and the others change names, data and
-// conditions.
+// Of 20 edits, nine set a key to one of likelyEdits, five set a random key, one renames or copies an experiment, and
+// five change files or the log. A project without files has the first three kinds only.
 func (p *editedProject) edit(t *testing.T) string {
 	t.Helper()
 
@@ -137,12 +137,16 @@ func (p *editedProject) edit(t *testing.T) string {
 	files, err := filepath.Glob(filepath.Join(p.dir, "data", "*"))
 	require.NoError(t, err)
 
-	if len(files) == 0 {
+	kinds := 20
+	switch {
+	case p.kind == "toy": // it has no files: only its keys and its names are edited
+		kinds = 15
+	case len(files) == 0:
 		p.writeData(t, 0)
 		return "file written"
 	}
 
-	switch n := p.rng.IntN(20); {
+	switch n := p.rng.IntN(kinds); {
 	case n < 9:
 		edit := p.pick(likelyEdits[p.kind])
 		path, value := parseEdit(t, edit)

@@ -19,15 +19,16 @@ type mistake struct {
 	ratio float64
 }
 
-// String returns the finding in words, beginning with what it is about.
+// String returns the finding in words: the files that it is about, the mistake, and then what it costs. The terminal
+// shows the first clauses only.
 func (m *mistake) String() string {
 	text := m.text
 	switch {
 	case m.effect == "":
 	case len(m.files) == 1:
-		text = "without it " + m.effect + "; " + text
+		text += "; without it " + m.effect
 	default:
-		text = "without them " + m.effect + "; " + text
+		text += "; without them " + m.effect
 	}
 
 	if m.first == "" {
