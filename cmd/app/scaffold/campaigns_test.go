@@ -354,8 +354,8 @@ func (m *made) write(t *testing.T, rng *rand.Rand, dir string) {
 	}
 }
 
-// verdict says what init made of a campaign. Its kind is answered, refused (a line or an error names what is missing),
-// or wrong.
+// verdict is the judgement of what init wrote for a campaign. Its kind is answered, refused (a line or an error names
+// what is missing), or wrong.
 type verdict struct{ kind, why string }
 
 var inputsLine = regexp.MustCompile(`(?m)^      #   (.*): input[,:]`)

@@ -27,7 +27,8 @@ func lastPart(channel string) string { return channel[strings.LastIndexAny(chann
 // hasSamples reports whether a channel has samples of a measured quantity, not of the time.
 func hasSamples(channel ingest.Channel) bool { return channel.Role() == "" && channel.Samples > 1 }
 
-// shortestChannel returns the least number of samples of a channel, or the greatest number if there are no channels.
+// shortestChannel returns the number of samples of the shortest channel. It returns math.MaxInt64 if no channel has
+// samples.
 func shortestChannel(info ingest.Info) int64 {
 	shortest := int64(math.MaxInt64)
 	for _, channel := range info.Channels {

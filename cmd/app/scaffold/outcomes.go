@@ -68,8 +68,8 @@ func (p *plan) liftAndDrag(shortest int) (columns []config.NamedString) {
 	return columns
 }
 
-// shortestForceName returns lettersToo if L and D are lift and drag, and wordsOnly otherwise. They are if both are
-// there, no channel has a word, and there is no P, beside which they mean something else.
+// shortestForceName returns lettersToo if the letters L and D mean lift and drag, and wordsOnly otherwise. The letters
+// mean lift and drag if both are present and no channel has a word for a name. Beside a P they mean something else.
 func (p *plan) shortestForceName() int {
 	isPresent := map[string]bool{}
 	for _, channel := range p.Channels {

@@ -72,7 +72,7 @@ type sweptChannel struct {
 type sweepRule struct {
 	name   string
 	fits   func(c sweptChannel) bool
-	note   string // what was found, and what people can do
+	note   string // the finding, and the remedy
 	remedy string // what people can do, for the configuration
 }
 
