@@ -94,7 +94,7 @@ func run(part string, campaigns, k int, seed uint64, own float64) error {
 		return nil
 	case "orders":
 		return compare(part, of(func(seed uint64) campaign { return rotors(seed, k, own) }), byName("without", 0),
-			byName("with things", 1), byName("conditions", 1).in("conditions"))
+			byName("with things", 1), byName("conditions", 1).withForm("conditions"))
 	case "forms":
 		return compare(part, of(func(seed uint64) campaign { return thrusts(seed, k) }),
 			byName("without, auto", 0).form("auto"), byName("with things, raw", 1),
@@ -155,42 +155,32 @@ func byValue(name string, things bool) variant {
 	}}
 }
 
-// form is the variant in a form of inputs and outcomes, in one that has no order form.
+// adjusted returns the variant with another learner: change adjusts the learner of each campaign.
+func (v variant) adjusted(change func(l *honest.Learner)) variant {
+	original := v.learner
+	v.learner = func(c campaign) (honest.Learner, []float64) {
+		l, z := original(c)
+		change(&l)
+
+		return l, z
+	}
+
+	return v
+}
+
+// form returns the variant in a form of inputs and outcomes. That form has no order form.
 func (v variant) form(name string) variant {
-	of := v.learner
-	v.learner = func(c campaign) (honest.Learner, []float64) {
-		l, z := of(c)
-		l.Represent, l.Dimension = name, dimension
-
-		return l, z
-	}
-
-	return v
+	return v.adjusted(func(l *honest.Learner) { l.Represent, l.Dimension = name, dimension })
 }
 
-// offsetsAlone is the variant in which names have no curves of their own.
+// offsetsAlone returns the variant in which names have no curves of their own.
 func (v variant) offsetsAlone() variant {
-	of := v.learner
-	v.learner = func(c campaign) (honest.Learner, []float64) {
-		l, z := of(c)
-		l.OffsetsAlone = true
-
-		return l, z
-	}
-
-	return v
+	return v.adjusted(func(l *honest.Learner) { l.OffsetsAlone = true })
 }
 
-func (v variant) in(form string) variant {
-	of := v.learner
-	v.learner = func(c campaign) (honest.Learner, []float64) {
-		l, z := of(c)
-		l.Form = form
-
-		return l, z
-	}
-
-	return v
+// withForm returns the variant in a form of the process, such as the order form.
+func (v variant) withForm(form string) variant {
+	return v.adjusted(func(l *honest.Learner) { l.Form = form })
 }
 
 func learner(condition string) honest.Learner {
