@@ -68,13 +68,13 @@ func TestAtmosphere(t *testing.T) {
 	s.BandsHz = []float64{8000, 16000}
 	s.Harmonics = 1
 	x := rotorSound(8*4096, rate, 500, map[int]float64{2: 3}, 9)
-	at := map[string]float64{"blades": 2, "rpm": 30_000, "temperature_c": 5, "humidity_pct": 30}
-	plain, _, err := outcomesOf(t, "split-half-spectrum", memory{x}, s, rate, at)
+	conditions := map[string]float64{"blades": 2, "rpm": 30_000, "temperature_c": 5, "humidity_pct": 30}
+	plain, _, err := outcomesOf(t, "split-half-spectrum", memory{x}, s, rate, conditions)
 	require.NoError(t, err)
 
 	s.Distance = &Distance{FromM: 20, ToM: 10}
 	s.Atmosphere = &Atmosphere{}
-	p, _, err := outcomesOf(t, "split-half-spectrum", memory{x}, s, rate, at)
+	p, _, err := outcomesOf(t, "split-half-spectrum", memory{x}, s, rate, conditions)
 	require.NoError(t, err)
 
 	for _, o := range p.Outcomes {
@@ -106,8 +106,8 @@ func TestAtmosphere(t *testing.T) {
 	assert.LessOrEqual(t, min(correction(lo), correction(hi)), air[0], "correction of a band")
 	assert.LessOrEqual(t, air[0], max(correction(lo), correction(hi)), "correction of a band")
 
-	delete(at, "humidity_pct")
+	delete(conditions, "humidity_pct")
 
-	_, _, err = outcomesOf(t, "split-half-spectrum", memory{x}, s, rate, at)
+	_, _, err = outcomesOf(t, "split-half-spectrum", memory{x}, s, rate, conditions)
 	assert.ErrorContains(t, err, "a condition humidity_pct from 0 to 100")
 }

@@ -25,7 +25,7 @@ func TestBroadbandAndTonal(t *testing.T) {
 	s.Overlap = 0.5
 	s.OverallHz = []float64{60, 4000}
 	s.Harmonics = 3
-	at := map[string]float64{"blades": 2, "rpm": 60 * shaft}
+	conditions := map[string]float64{"blades": 2, "rpm": 60 * shaft}
 	lines := map[int]float64{2: 2, 3: 0.5, 4: 0.8, 6: 0.4}
 
 	tones := 0.
@@ -38,7 +38,7 @@ func TestBroadbandAndTonal(t *testing.T) {
 	var mean, square [2]float64 // error of broadband and tonal levels in predicted deviations: its mean and mean square
 	for i := range recordings {
 		x := rotorSound(4*10_240, rate, shaft, lines, uint64(i))
-		p, _, err := outcomesOf(t, "split-half-spectrum", memory{x}, s, rate, at)
+		p, _, err := outcomesOf(t, "split-half-spectrum", memory{x}, s, rate, conditions)
 		require.NoError(t, err)
 
 		total, _ := p.value(t, 0, "oaspl_power", "sd")
@@ -67,7 +67,8 @@ func TestBroadbandAndTonal(t *testing.T) {
 	}
 
 	s.Speed = "nominal"
-	p, _, err := outcomesOf(t, "split-half-spectrum", memory{rotorSound(4*10_240, rate, shaft, nil, 1)}, s, rate, at)
+	noiseAlone := rotorSound(4*10_240, rate, shaft, nil, 1)
+	p, _, err := outcomesOf(t, "split-half-spectrum", memory{noiseAlone}, s, rate, conditions)
 	require.NoError(t, err)
 
 	broad, sd := p.value(t, 0, "broadband_power", "sd")

@@ -190,18 +190,18 @@ func TestCovarianceAgainstMonteCarlo(t *testing.T) {
 		draws = 1_000_000
 	}
 
-	for _, out := range []int{1, 3, 5} {
-		m := fitWaves(t, out, coupled)
+	for _, outcomes := range []int{1, 3, 5} {
+		m := fitWaves(t, outcomes, coupled)
 		e := estimated(t, m, []float64{0.7}, EstimateOptions{Samples: 200_000})
 		want := monteCarlo(m, e, 0.7, draws)
 
 		for j, expected := range want {
-			what := fmt.Sprintf("outcome %d of %d", j, out)
+			what := fmt.Sprintf("outcome %d of %d", j, outcomes)
 			variance := e.Var[j]
 			sigma := math.Sqrt(variance)
 
 			tolerance := 4 * expected.covSE
-			if out > 1 {
+			if outcomes > 1 {
 				tolerance += 0.01 * variance
 			}
 

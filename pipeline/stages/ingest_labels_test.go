@@ -23,7 +23,7 @@ func TestLabelsThatAreCarried(t *testing.T) {
 	x := npyFile(count(100, 1))
 	files := map[string]string{"a.npy": x, "b.npy": x, "c.csv": labelled}
 	const ingest = "{files: [a.npy, b.npy], conditions: c.csv, rate_hz: 1000}"
-	of := func(table, splits string) *ingestedFile {
+	ingested := func(table, splits string) *ingestedFile {
 		files["c.csv"] = table
 		return planFiles(t, files, ingest, section("{triplets: split-half-spectrum}", "{inputs: [rpm], splits: "+splits+"}"))
 	}
@@ -37,8 +37,8 @@ func TestLabelsThatAreCarried(t *testing.T) {
 		return strings.Join(out, "\n")
 	}
 
-	bare := of("file,rpm\na.npy,3000\nb.npy,4000\n", "{s: {test: {rpm: 3000}}}")
-	unused := of(labelled, "{s: {test: {rpm: 3000}}}")
+	bare := ingested("file,rpm\na.npy,3000\nb.npy,4000\n", "{s: {test: {rpm: 3000}}}")
+	unused := ingested(labelled, "{s: {test: {rpm: 3000}}}")
 	assert.Equal(t, keys(bare), keys(unused), "keys with text that no split uses, and without text")
 	assert.Empty(t, unused.Labels)
 
@@ -46,7 +46,7 @@ func TestLabelsThatAreCarried(t *testing.T) {
 		"{each: propeller}", "{s: {test: {propeller: HQ, rpm: 4000}}}",
 		"{s: {test: {rpm: 3000}}}, honest: {groups: propeller}",
 	} {
-		b := of(labelled, splits)
+		b := ingested(labelled, splits)
 		require.Equal(t, []string{"propeller"}, b.Labels, splits)
 		require.Equal(t, []string{"propeller", "comment"}, b.Texts, splits)
 		require.Equal(t, []string{"rpm"}, b.Conditions, splits)
