@@ -155,6 +155,38 @@ func TestEdits(t *testing.T) {
 	}
 }
 
+// failingEdits are edits after which a run fails, by kind of project.
+var failingEdits = map[string][]string{
+	"toy":   {"ingest.run A"},
+	"table": {"ingest.run nothing", "ingest.table.run nothing", "ingest.table.repeats [nothing]"},
+	"force": {"ingest.run A", "ingest.columns {lift_n: A}", "ingest.within {A: 0.2}"},
+	"sound": {"ingest.run A", "ingest.conditions nothing.csv"},
+}
+
+// After each of these edits a run that has a cache fails with the error of a run in a fresh work directory.
+func TestFailingEdits(t *testing.T) {
+	for kind, edits := range failingEdits {
+		p := newEditedProject(t, rand.New(rand.NewPCG(54, 2)), kind)
+		if kind == "force" {
+			p.setKey("e", "ingest.constants", map[string]any{"u_inf_m_s": 10})
+		}
+
+		original := p.saveConfig(t)
+		require.Empty(t, p.run(t).failure, "%s as it is", kind)
+
+		for _, edit := range edits {
+			path, value := parseEdit(t, edit)
+			p.setKey("e", path, value)
+			p.saveConfig(t)
+
+			cached, fresh := p.runTwice(t)
+			assert.NotEmpty(t, fresh.failure, "%s, %s", kind, edit)
+			assert.Empty(t, cached.difference(fresh), "%s, %s", kind, edit)
+			p.readConfig(t, original)
+		}
+	}
+}
+
 // projectRun is the outcome of a run.
 type projectRun struct {
 	results map[string]string // content of the files of results, by name

@@ -56,6 +56,7 @@ func planTable(exp plan.Experiment, sim simulateResult) (ingestResult, error) {
 		}
 	}
 
+	p.storeRoles()
 	exp.Ingest.Data = res.Data
 	if err := exp.SetDerived(&res.Columns, exp.Ingest.Constants, p.Options.OutcomeNames()); err != nil {
 		return ingestResult{}, err
@@ -193,14 +194,19 @@ func findTable(exp plan.Experiment, sim simulateResult, res *ingestResult) (*Pai
 	options.Given = given
 	options.Labels = res.Labels
 	res.Conditions = options.Inputs
-	p.spec.Inputs = options.Inputs
-	p.spec.Y1 = options.Y1
-	p.spec.Y2 = options.Y2
-	p.spec.Repeats = options.Repeats
-	p.spec.Run = options.Run
 	p.Options = options
 
 	return p, nil
+}
+
+// storeRoles stores the roles of the columns in the table's settings, which are a part of the task's key. Without them
+// the results of other roles would be taken from the cache.
+func (p *Pairs) storeRoles() {
+	p.spec.Inputs = p.Options.Inputs
+	p.spec.Y1 = p.Options.Y1
+	p.spec.Y2 = p.Options.Y2
+	p.spec.Repeats = p.Options.Repeats
+	p.spec.Run = p.Options.Run
 }
 
 // setLocal stores the conditions and labels of each file as a part of the task's key.
