@@ -62,7 +62,7 @@ func (x *reportStage) trainedOn(job *engine.Job, split config.Split, divided con
 		return trained, nil
 	}
 
-	if _, absent := experiment.HonestCondition(x.exp.Train.Honest, split, nil); absent != "" {
+	if _, absent := experiment.HonestCondition(x.exp.Train.Honest, split, x.exp.Train.Splits); absent != "" {
 		trained.Honest = &interval.Result{Absent: absent}
 		return trained, nil
 	}

@@ -51,11 +51,11 @@ type trainResult struct {
 
 // trainPlanner adds the tasks of one experiment.
 type trainPlanner struct {
-	exp  plan.Experiment
-	ing  ingestResult
-	trip dspResult
-	all  reads     // the settings that every training reads
-	cfg  []kv.Pair // the settings in all, as a part of a task's key
+	exp    plan.Experiment
+	ing    ingestResult
+	trip   dspResult
+	reads  reads     // the settings that every training reads
+	shared []kv.Pair // the part of a task's key that all trainings share: the settings in reads
 
 	experiment *experiment.Experiment // what is trained
 	subsets    []experiment.Subset    // sets of rows on which networks are trained without a group
@@ -96,8 +96,8 @@ func planTrain(exp plan.Experiment, ing ingestResult, trip dspResult) (result tr
 		return trainResult{}, err
 	}
 
-	pl.all = readsOf(pl.exp)
-	pl.cfg = pl.all.flatten()
+	pl.reads = readsOf(pl.exp)
+	pl.shared = pl.reads.flatten()
 	left, err := pl.planLeftOut()
 	if err != nil {
 		return trainResult{}, err
@@ -194,7 +194,7 @@ func (pl *trainPlanner) trainTask(split config.Split, k int) {
 	}
 
 	t := pl.exp.Add(&engine.Task{
-		ID: TrainID(pl.exp, split.Name, k), Stage: "train", Split: split.Name, Version: trainVersion, Config: pl.cfg,
+		ID: TrainID(pl.exp, split.Name, k), Stage: "train", Split: split.Name, Version: trainVersion, Config: pl.shared,
 		Local: slices.Concat(local, facts), Deps: []engine.Dep{dep}, Weight: pl.experiment.Weight(),
 	})
 
@@ -250,7 +250,7 @@ func (pl *trainPlanner) train(ctx context.Context, job *engine.Job, dep engine.D
 		return err
 	}
 
-	description := newCard(pl.exp, pl.ing.PairKind, set, tr, plan.Digest(pl.cfg, tr.local), est)
+	description := newCard(pl.exp, pl.ing.PairKind, set, tr, plan.Digest(pl.shared, tr.local), est)
 	if err := plan.WriteJSON(job, card.File, description); err != nil {
 		return err
 	}
@@ -259,7 +259,7 @@ func (pl *trainPlanner) train(ctx context.Context, job *engine.Job, dep engine.D
 		return err
 	}
 
-	meta := provenance(pl.exp, tr.split, tr.number, pl.cfg, tr.local)
+	meta := provenance(pl.exp, tr.split, tr.number, pl.shared, tr.local)
 	losses := results.HistoryTable(history)
 	losses.Meta = meta
 	predictions := results.PredictionTable(trip, set, est)
@@ -286,8 +286,8 @@ func (pl *trainPlanner) stated(local []kv.Pair) []kv.Pair {
 }
 
 // provenance returns the metadata of the tables that one training writes.
-func provenance(exp plan.Experiment, split config.Split, k int, cfg, local []kv.Pair) []kv.Pair {
-	return append(exp.Meta(cfg, local),
+func provenance(exp plan.Experiment, split config.Split, k int, shared, local []kv.Pair) []kv.Pair {
+	return append(exp.Meta(shared, local),
 		kv.Pair{Key: "split", Value: split.Name}, kv.Pair{Key: "held_out", Value: split.Test.String()},
 		kv.Pair{Key: "seed", Value: strconv.Itoa(k)}, kv.Pair{Key: "kernels", Value: exp.Program.Kernels})
 }

@@ -34,8 +34,7 @@ func HonestID(exp plan.Experiment, split string) string { return exp.ID("train",
 // honestTask adds the task that calibrates a split on left-out groups, unless the split has none. left lists the
 // trainings without a group whose models are calibrated; it is nil if a process is fitted.
 func (pl *trainPlanner) honestTask(split config.Split, left *experiment.LeftOut) {
-	tr := pl.exp.Train
-	condition, absent := experiment.HonestCondition(tr.Honest, split, tr.Splits)
+	condition, absent := pl.experiment.HonestCondition(split)
 	if absent != "" {
 		return
 	}
@@ -152,8 +151,8 @@ func (pl *trainPlanner) honestLocal(split config.Split, condition string, learne
 		local = append(local, kv.Pair{Key: "form", Value: learner.Represent})
 	}
 
-	local = slices.Concat(local, plan.PointSettings(pl.ing.Points, pl.exp.Ingest.Tolerances), pl.all.across)
-	if pl.all.across != nil {
+	local = slices.Concat(local, plan.PointSettings(pl.ing.Points, pl.exp.Ingest.Tolerances), pl.reads.across)
+	if pl.reads.across != nil {
 		local = append(local, kv.Pair{Key: "variance within occasions", Value: "of repeats"})
 	}
 
@@ -189,7 +188,7 @@ func (pl *trainPlanner) calibrate(ctx context.Context, job *engine.Job, learner 
 func (r trainResult) CalibrateWithout(ctx context.Context, job *engine.Job, split config.Split,
 	isLeft func(run, recording string) bool,
 ) (*interval.Record, error) {
-	condition, absent := experiment.HonestCondition(r.exp.Train.Honest, split, nil)
+	condition, absent := r.experiment.HonestCondition(split)
 	if absent != "" || r.exp.Train.Honest.Base != "gp" {
 		return nil, nil
 	}

@@ -67,7 +67,7 @@ func (pl *trainPlanner) subsetsTask(subsets []experiment.Subset) (id string) {
 		local = append(local, kv.Pair{Key: "weights of pairs", Value: "kept"})
 	}
 
-	local = append(local, pl.all.across...)
+	local = append(local, pl.reads.across...)
 
 	id = pl.exp.ID("train", "rows")
 	t := pl.exp.Add(&engine.Task{ID: id, Stage: "train", Version: leftOutVersion, Local: local, Deps: []engine.Dep{dep}})
@@ -110,7 +110,7 @@ func (pl *trainPlanner) leftOutTask(rows string, s experiment.Subset) {
 	tr := pl.exp.Train
 	ensemble := pl.experiment.Ensemble()
 	base := experiment.TrainedAnew(tr.Honest)
-	settings := pl.all
+	settings := pl.reads
 	settings.Estimate = nil
 	settings.single = !ensemble.Claims
 	ensemble.Seed = plan.SeedOf(tr.Seed, "left-out groups", base)

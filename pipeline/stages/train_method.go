@@ -33,7 +33,7 @@ func (pl *trainPlanner) methods(split config.Split) {
 
 	// Methods that consist of networks depend on the settings of networks. No method depends on how the covariance is
 	// sampled and on how a pair network feeds back its outcomes.
-	settings := pl.all
+	settings := pl.reads
 	settings.Estimate = nil
 	settings.single = true
 	for _, name := range tr.Compare {

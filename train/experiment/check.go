@@ -60,7 +60,7 @@ func (e *Experiment) Check() error {
 
 // CheckForm returns an error if the inputs of a set cannot be brought into the form that the settings name.
 func (e *Experiment) CheckForm(split Split, set triplets.Set) error {
-	if _, absent := HonestCondition(e.Honest, split, e.Splits); absent != "" {
+	if _, absent := e.HonestCondition(split); absent != "" {
 		return nil
 	}
 
@@ -112,7 +112,7 @@ func (e *Experiment) checkTest(split Split) error {
 // checkGroups returns an error if the groups of a split are not values of a condition, or if they are blocks of names.
 func (e *Experiment) checkGroups(split Split) error {
 	settings := e.Honest
-	condition, _ := HonestCondition(settings, split, e.Splits)
+	condition, _ := e.HonestCondition(split)
 	isText := slices.Contains(e.Labels, condition)
 	isChosen := settings.Groups != "" && condition != ""
 	switch {
@@ -206,7 +206,7 @@ func checkSides(split Split, held int, what string, rows holdout.Rows) error {
 // checkBlocks returns an error if the settings ask for more blocks of groups than the training set has values.
 // train lists the rows of the training set.
 func (e *Experiment) checkBlocks(split Split, train []int) error {
-	condition, _ := HonestCondition(e.Honest, split, e.Splits)
+	condition, _ := e.HonestCondition(split)
 	column, unknown := e.Known.Floats(condition)
 	if unknown != nil {
 		return nil // only the files state the condition, or the groups are names

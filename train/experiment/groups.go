@@ -40,6 +40,12 @@ func HonestCondition(settings honest.Settings, split Split, all []Split) (condit
 		"train.honest.groups"
 }
 
+// HonestCondition returns the condition whose values are the groups of a split of the experiment. If the split has no
+// calibrated interval, absent says why, and the condition is "".
+func (e *Experiment) HonestCondition(split Split) (condition, absent string) {
+	return HonestCondition(e.Honest, split, e.Splits)
+}
+
 // combinedCondition returns the condition whose values are the groups of a split that holds out combinations: the
 // condition that another split holds out alone, or otherwise the first condition of the combinations.
 func combinedCondition(split Split, all []Split) string {

@@ -39,6 +39,19 @@ func TestHonestCondition(t *testing.T) {
 	assert.Contains(t, absent, "the split holds out several conditions at once")
 }
 
+// If another split of the experiment holds out one condition of a combination, the groups of the combination are the
+// values of this condition.
+func TestHonestConditionOfCombination(t *testing.T) {
+	corner := Split{Test: holdout.All(holdout.Values("blades", 2), holdout.Values("rpm", 1))}
+	e := &Experiment{Honest: honest.Settings{Base: "gp"}, Splits: []Split{corner}}
+	condition, _ := e.HonestCondition(corner)
+	assert.Equal(t, "blades", condition, "the combination alone")
+
+	e.Splits = append(e.Splits, Split{Test: holdout.Values("rpm", 2)})
+	condition, _ = e.HonestCondition(corner)
+	assert.Equal(t, "rpm", condition, "beside a split that holds out rpm")
+}
+
 // Runs have offsets in a process that has the offsets of one label. With the offsets of two labels they have none.
 func TestOffsetsOfRuns(t *testing.T) {
 	e := &Experiment{Campaign: Campaign{Labels: []string{"propeller"}}}

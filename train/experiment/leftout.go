@@ -72,7 +72,7 @@ func (e *Experiment) LeaveOut() (bySplit map[string]*LeftOut, distinct []Subset,
 
 	bySplit = map[string]*LeftOut{}
 	for _, split := range e.Splits {
-		condition, absent := HonestCondition(settings, split, e.Splits)
+		condition, absent := e.HonestCondition(split)
 		if absent != "" {
 			continue
 		}

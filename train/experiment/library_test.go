@@ -52,7 +52,7 @@ func Example() {
 		log.Fatal(err)
 	}
 
-	condition, _ := experiment.HonestCondition(e.Honest, split, e.Splits)
+	condition, _ := e.HonestCondition(split)
 	groups, err := experiment.Coordinates(rows, condition, nil)
 	if err != nil {
 		log.Fatal(err)
