@@ -62,7 +62,7 @@ func (r Result) summary() string {
 		value = other // the one with more digits
 	}
 
-	return fmt.Sprintf("%s, standard uncertainty %s; expanded ± %s (k = %.2f, %g %%, %s degrees of freedom)",
+	return fmt.Sprintf("%s, standard uncertainty %s; expanded ± %s (k = %.2f, %.4g %%, %s degrees of freedom)",
 		strings.TrimSpace(fmt.Sprintf("%s = %s %s", r.Outcome, value, r.Unit)), u, expanded, r.K, 100*r.Level,
 		dofText(r.DoF))
 }
@@ -77,24 +77,50 @@ func (r Result) notes() []string {
 
 	if r.Naive > 0 {
 		_, naive := rounded(r.Value, r.Naive)
-		notes = append(notes, fmt.Sprintf("%s: standard error %s if all %s were independent and nothing else varied",
-			r.Outcome, naive, r.NaiveOf))
+		notes = append(notes, fmt.Sprintf("standard error %s if all %s were independent and nothing else varied", naive,
+			r.NaiveOf))
 	}
 
 	if law := r.MonteCarlo; law != nil && !law.Agrees {
 		_, u := rounded(law.Mean, law.U)
 		low, _ := rounded(law.Low, r.U/10) // a digit more than the uncertainty has
 		high, _ := rounded(law.High, r.U/10)
-		notes = append(notes, fmt.Sprintf("%s: the linear law is too coarse; Monte Carlo (JCGM 101, %d draws): standard "+
-			"uncertainty %s, %g %% interval %s to %s", r.Outcome, law.Draws, u, 100*r.Level, low, high))
+		notes = append(notes, fmt.Sprintf("the linear law is too coarse; Monte Carlo (JCGM 101, %d draws): standard "+
+			"uncertainty %s, %.4g %% interval %s to %s", law.Draws, u, 100*r.Level, low, high))
 	}
 
 	return append(notes, r.Unseen...)
 }
 
+// sheetNotes returns the notes of all budgets. A note that all budgets share is there once; each other note follows the
+// outcome and the condition of its budget.
+func sheetNotes(list []Result) []string {
+	budgets := map[string]int{} // number of budgets that have a note
+	for _, r := range list {
+		for _, note := range r.notes() {
+			budgets[note]++
+		}
+	}
+
+	var notes []string
+	for _, r := range list {
+		for _, note := range r.notes() {
+			if budgets[note] < len(list) {
+				note = r.title() + ": " + note
+			}
+
+			if !slices.Contains(notes, note) {
+				notes = append(notes, note)
+			}
+		}
+	}
+
+	return notes
+}
+
 // Sheet returns budgets as tables with notes. It leaves out sources that have no uncertainty.
 func Sheet(list []Result) report.Sheet {
-	s := report.Sheet{Title: "Uncertainty of a measurement"}
+	s := report.Sheet{Title: "Uncertainty of a measurement", Notes: sheetNotes(list)}
 	for _, r := range list {
 		g := report.Grid{
 			Title: r.title(), Below: r.summary(), Words: []string{"type", "distribution"},
@@ -109,11 +135,6 @@ func Sheet(list []Result) report.Sheet {
 		}
 
 		s.Grids = append(s.Grids, g)
-		for _, note := range r.notes() {
-			if !slices.Contains(s.Notes, note) {
-				s.Notes = append(s.Notes, note)
-			}
-		}
 	}
 
 	return s
