@@ -61,7 +61,7 @@ type evidence struct {
 	// The remaining fields are room that value allocates and overwrites. Of matrices (n×n, row-major) only the lower
 	// triangle is defined.
 	matrix  []float64 // K + D, then its Cholesky factor L
-	inverse []float64 // (K + D)⁻¹
+	inverse []float64 // (K + D)⁻¹; for the gradient with offsets, what replaceInverse makes of it
 	weights []float64 // (K + D)⁻¹y
 
 	allInputs    maternTerm // the kernel on all inputs
@@ -150,7 +150,11 @@ func (e *evidence) value(v, grad []float64) float64 {
 	invert(e.n, e.inverse, e.room)
 
 	if hasOffsets {
-		objective += e.integrateOffsets(grad != nil)
+		offsets := e.integrateOffsets()
+		objective -= offsets.log
+		if grad != nil {
+			e.replaceInverse(offsets)
+		}
 	}
 
 	if grad != nil {
@@ -213,8 +217,8 @@ func (s *searchData) lengthPlaces(j int) []int {
 	return places
 }
 
-// fillCovariance sets the lower triangle of matrix to K + D, and the terms to its Matérn kernels. nugget is the
-// run-to-run variance.
+// fillCovariance sets the lower triangle of matrix to K + D, and allInputs and sharedInputs to its Matérn kernels.
+// nugget is the run-to-run variance.
 func (e *evidence) fillCovariance(c covariance, nugget float64) {
 	n := e.n
 	inputs := e.layout.inputs
@@ -250,8 +254,8 @@ func (e *evidence) fillCovariance(c covariance, nugget float64) {
 	}
 }
 
-// addGradient adds ½ tr(G·∂(K + D)) to grad for each hyperparameter, where G = (K + D)⁻¹ − wwᵀ. It
-// overwrites the slopes of the Matérn terms.
+// addGradient adds ½ tr(G·∂(K + D)) to grad for each hyperparameter, where G is e.inverse − wwᵀ. It overwrites the
+// slopes of the Matérn terms.
 //
 // G and ∂(K + D) are symmetric, so ½ tr is the sum over pairs i > k plus half the diagonal. A variance, the square
 // of a hyperparameter, has twice the variance as derivative with respect to the hyperparameter's logarithm.

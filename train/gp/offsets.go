@@ -296,39 +296,47 @@ func transposedTimes(a, v []float64, columns int) *mat.VecDense {
 	return product
 }
 
-// integrateOffsets returns −ln of the evidence that offsets add. If grad is set, it also replaces e.inverse, the
-// lower triangle of (K + D)⁻¹, so that addGradient returns the gradient with offsets.
+// offsetEvidence is the evidence that offsets add, and what its gradient needs.
+type offsetEvidence struct {
+	log    float64       // ln of the evidence, relative to the one without offsets
+	points []point       // of the grid, with their posterior probabilities
+	w      []float64     // W = (K + D)⁻¹Z, conditions × levels of all labels
+	beta   *mat.VecDense // β = Zᵀ(K + D)⁻¹y, by level
+}
+
+// integrateOffsets returns the evidence that offsets add, from the inverse and the weights without offsets.
+func (e *evidence) integrateOffsets() offsetEvidence {
+	columns := e.labels.columns()
+	z := e.labels.indicators()
+	o := offsetEvidence{w: e.inverseTimesIndicators(), beta: transposedTimes(z, e.weights, columns)}
+	o.log, o.points = integrate(e.grid, e.labels.count, gram(z, o.w, e.n, columns), o.beta)
+
+	return o
+}
+
+// replaceInverse changes e.inverse, the lower triangle of (K + D)⁻¹, so that addGradient adds the gradient with
+// offsets.
 //
 // At a point of the grid the inverse with offsets is Q = (K + D)⁻¹ − WRWᵀ and the weights are α = w − WRβ,
 // where w = (K + D)⁻¹y. The gradient needs the mean of Q − ααᵀ over the grid. As addGradient subtracts wwᵀ,
-// integrateOffsets sets the inverse to this mean plus wwᵀ: (K + D)⁻¹ − W·E[bbᵀ]·Wᵀ + w·(W·E[b])ᵀ +
+// replaceInverse sets the inverse to this mean plus wwᵀ: (K + D)⁻¹ − W·E[bbᵀ]·Wᵀ + w·(W·E[b])ᵀ +
 // (W·E[b])·wᵀ, where b are the offsets given the data. This needs no factor besides the one of K + D.
-func (e *evidence) integrateOffsets(grad bool) float64 {
+func (e *evidence) replaceInverse(o offsetEvidence) {
 	n := e.n
 	columns := e.labels.columns()
-	z := e.labels.indicators()
-	w := e.inverseTimesIndicators()
-	beta := transposedTimes(z, e.weights, columns)
-	log, points := integrate(e.grid, e.labels.count, gram(z, w, n, columns), beta)
-	if !grad {
-		return -log
-	}
-
-	mean, second := offsetMoments(points, beta)
+	mean, second := offsetMoments(o.points, o.beta)
 	product := make([]float64, n*columns) // W·E[bbᵀ]
-	kernel.Add(n, columns, columns, rowMajor(columns, w),
+	kernel.Add(n, columns, columns, rowMajor(columns, o.w),
 		rowMajor(columns, mat.DenseCopyOf(second).RawMatrix().Data), rowMajor(columns, product))
-	kernel.Subtract(n, n, columns, rowMajor(columns, product), rowMajor(columns, w).T(), rowMajor(n, e.inverse))
+	kernel.Subtract(n, n, columns, rowMajor(columns, product), rowMajor(columns, o.w).T(), rowMajor(n, e.inverse))
 
 	var shift mat.VecDense // W·E[b]
-	shift.MulVec(mat.NewDense(n, columns, w), mean)
+	shift.MulVec(mat.NewDense(n, columns, o.w), mean)
 	for i := range n {
 		for k := range i + 1 {
 			e.inverse[i*n+k] += float64(e.weights[i]*shift.AtVec(k)) + float64(shift.AtVec(i)*e.weights[k])
 		}
 	}
-
-	return -log
 }
 
 // inverseTimesIndicators returns W = (K + D)⁻¹Z (conditions × levels of all labels), from the lower triangle of the

@@ -4,14 +4,12 @@ import (
 	"cmp"
 	"slices"
 
-	"gonum.org/v1/gonum/floats"
-
 	"doubletake/internal/lists"
 )
 
 // PairAcross makes pairs across occasions: the second outcome of a row becomes the first outcome of its partner among
-// the rows with the same name in repeats. PairAcross returns the partner of each row. Select makes the pairs anew, so
-// that the second outcome of a row never comes from a row that is left out.
+// the rows with the same name in repeats. occasion has the occasion of each row. PairAcross returns the partner of each
+// row. Select makes the pairs anew, so that the second outcome of a row never comes from a row that is left out.
 func (s *Set) PairAcross(repeats, occasion []string) (partner []int) {
 	s.repeats, _ = lists.Index(repeats)
 	s.occasion, _ = lists.Index(occasion)
@@ -21,7 +19,7 @@ func (s *Set) PairAcross(repeats, occasion []string) (partner []int) {
 
 // pair makes the pairs of the rows and marks the rows that are alone. It returns the partner of each row.
 func (s *Set) pair() (partner []int) {
-	partner = partners(s.repeats, s.occasion, s.Run)
+	partner = partners(s.repeats, s.occasion, s.runs())
 	s.Y2 = lists.Rows(s.Y1, s.Out, partner)
 	s.Alone = nil
 
@@ -29,7 +27,7 @@ func (s *Set) pair() (partner []int) {
 	// pairs across occasions.
 	alone, pairs := s.rowsAlone(partner, acrossOccasions)
 	if pairs == 0 {
-		alone, pairs = s.rowsAlone(partner, anyPartner)
+		alone, pairs = s.rowsAlone(partner, anyOtherRow)
 	}
 
 	if pairs > 0 && pairs < s.N {
@@ -39,18 +37,29 @@ func (s *Set) pair() (partner []int) {
 	return partner
 }
 
-// The partners that rowsAlone counts.
+// runs returns the number of the run of each row. If the runs are not known, each row is a run of its own.
+func (s *Set) runs() []int {
+	if s.Run == nil {
+		return lists.Numbers(s.N)
+	}
+	return s.Run
+}
+
+// pairKind names the partners with which rowsAlone counts a row as a pair.
+type pairKind int
+
 const (
-	anyPartner      = false
-	acrossOccasions = true
+	anyOtherRow     pairKind = iota // every partner but the row itself
+	acrossOccasions                 // only partners on another occasion
 )
 
-// rowsAlone marks the rows without a partner and counts the others. If across is true, a partner on the same occasion
-// does not count.
-func (s *Set) rowsAlone(partner []int, across bool) (alone []bool, pairs int) {
+// rowsAlone marks the rows whose partner is not of the given kind, and counts the others.
+func (s *Set) rowsAlone(partner []int, kind pairKind) (alone []bool, pairs int) {
 	alone = make([]bool, s.N)
 	for i, p := range partner {
-		if p == i || across && s.occasion[p] == s.occasion[i] {
+		isSelf := p == i
+		isSameOccasion := s.occasion[p] == s.occasion[i]
+		if isSelf || kind == acrossOccasions && isSameOccasion {
 			alone[i] = true
 			continue
 		}
@@ -83,26 +92,10 @@ func Apart[T comparable](s *Set, group []T) {
 
 // partners returns the partner of each row among the rows with equal repeats. These rows form a ring in which the
 // occasions take turns. The partner is the next row of another occasion and another run, or otherwise the next row of
-// another run, or otherwise the next row. A row without others is its own partner. If run is nil, all rows are of one
-// run.
+// another run, or otherwise the next row. A row without others is its own partner.
 func partners(repeats, occasion, run []int) []int {
-	if run == nil {
-		run = make([]int, len(repeats))
-	}
-
-	rings := map[int][]int{} // rows by repeats
-	turns := map[visit]int{} // rows seen so far
-	turn := make([]int, len(repeats))
 	partner := make([]int, len(repeats))
-	for i, r := range repeats {
-		rings[r] = append(rings[r], i)
-		turn[i] = turns[visit{r, occasion[i]}]
-		turns[visit{r, occasion[i]}]++
-	}
-
-	for _, ring := range rings {
-		slices.SortStableFunc(ring, func(i, j int) int { return cmp.Compare(turn[i], turn[j]) })
-
+	for _, ring := range rings(repeats, occasion) {
 		n := len(ring)
 		toOtherOccasion := nextOther(ring, occasion)
 		toOtherRun := nextOther(ring, run)
@@ -126,6 +119,25 @@ func partners(repeats, occasion, run []int) []int {
 	return partner
 }
 
+// rings returns the rings of the rows with equal repeats: the first row of each occasion, then the second row of each
+// occasion, and so on.
+func rings(repeats, occasion []int) [][]int {
+	seen := map[visit]int{}           // number of rows so far
+	turn := make([]int, len(repeats)) // by row: number of rows before it with its repeats and its occasion
+	for i, r := range repeats {
+		own := visit{r, occasion[i]}
+		turn[i] = seen[own]
+		seen[own]++
+	}
+
+	all := lists.Alike(repeats)
+	for _, ring := range all {
+		slices.SortStableFunc(ring, func(i, j int) int { return cmp.Compare(turn[i], turn[j]) })
+	}
+
+	return all
+}
+
 // nextOther returns the distance of each row of a ring to the next row with another value, and the length of the ring
 // if there is none.
 func nextOther(ring, value []int) []int {
@@ -142,183 +154,4 @@ func nextOther(ring, value []int) []int {
 	}
 
 	return distance
-}
-
-// Occasions contains the parts of the variance of repeats on different occasions, for each outcome.
-//
-// They come from the moments of the differences D between two occasions at n conditions: E ΣD² = 2n(Between + Rest) and
-// E (ΣD)² = 2n²Between + 2nRest. If there are at least as many repeats within occasions as there are occasions, the
-// repeats show Rest instead: it then contains the errors of runs, which the conditions of a run share.
-type Occasions struct {
-	N int // number of occasions
-	// Shared is Σn²/Σn over all pairs of occasions, where n is the number of conditions that two occasions share. If the
-	// repeats within occasions show Rest, it is the mean number of runs of a condition on one occasion instead.
-	Shared  float64
-	Freedom float64   // degrees of freedom of Rest
-	Between []float64 // variance between occasions; not negative
-	Rest    []float64 // variance within occasions
-}
-
-// Occasions returns the variances between and within occasions. ok is false if the pairs are not across occasions, or
-// if there are too few repeats. Rows of a run are averaged, unless the occasions are the runs.
-func (s Set) Occasions() (o Occasions, ok bool) {
-	v := s.visits()
-	o.N = v.occasions
-	o.Freedom = float64(len(v.list) - len(v.conditions) - o.N + 1)
-	d := v.differences(s.Out)
-	all := floats.Sum(d.count)
-	squaredCounts := floats.Dot(d.count, d.count)
-	if o.Freedom < 1 || squaredCounts <= all {
-		return o, false
-	}
-
-	o.Shared = squaredCounts / all
-	runDegrees := float64(len(v.visitOfRun) - len(v.list))
-	if runDegrees >= float64(o.N) {
-		o.Shared = float64(len(v.visitOfRun)) / float64(len(v.list))
-		o.Freedom = runDegrees
-		o.Rest = v.varianceOfRuns(s.Out, runDegrees)
-		for j, rest := range o.Rest {
-			o.Between = append(o.Between, max(0, (d.squares[j]-rest*d.shares)/(2*all)))
-		}
-
-		return o, true
-	}
-
-	for j := range s.Out {
-		squaredSums := 0.0
-		for _, sum := range lists.Column(d.sums, s.Out, j) {
-			squaredSums += sum * sum
-		}
-
-		between := max(0, (squaredSums-d.squares[j])/(2*(squaredCounts-all)))
-		o.Between = append(o.Between, between)
-		o.Rest = append(o.Rest, max(0, d.squares[j]/(2*all)-between))
-	}
-
-	return o, true
-}
-
-// visit is a condition, by the number of its repeats, on one occasion.
-type visit struct {
-	repeats  int
-	occasion int
-}
-
-// visits contains the means of a set's outcomes by run, and by visit as the mean over the visit's runs.
-type visits struct {
-	occasions  int       // number of occasions
-	list       []visit   // all visits
-	conditions [][]int   // by condition: its visits
-	mean       []float64 // visits × outcomes
-	runs       []float64 // number of runs of each visit
-	visitOfRun []int     // by run: its visit
-	runMean    []float64 // runs × outcomes
-}
-
-// visits averages the rows of a set by run and by visit. If there are no more runs than occasions, each row counts as a
-// run.
-func (s Set) visits() *visits {
-	type key struct{ repeats, occasion, run int }
-
-	place, occasions := lists.Index(s.occasion)
-	v := &visits{occasions: len(occasions)}
-	run := s.Run
-	if _, runs := lists.Index(run); len(runs) <= v.occasions {
-		run = lists.Numbers(len(place))
-	}
-
-	keys := make([]key, len(place))
-	for i := range keys {
-		keys[i] = key{s.repeats[i], place[i], run[i]}
-	}
-
-	runOf, runs := lists.Index(keys)
-	v.runMean, _ = means(s.Y1, s.Out, runOf, len(runs))
-
-	visitOf := make([]visit, len(runs))
-	for i, k := range runs {
-		visitOf[i] = visit{k.repeats, k.occasion}
-	}
-
-	v.visitOfRun, v.list = lists.Index(visitOf)
-	v.mean, v.runs = means(v.runMean, s.Out, v.visitOfRun, len(v.list))
-
-	repeats := make([]int, len(v.list))
-	for i, one := range v.list {
-		repeats[i] = one.repeats
-	}
-
-	v.conditions = lists.Alike(repeats)
-
-	return v
-}
-
-// differences contains sums over the differences between two occasions at all conditions that they share.
-type differences struct {
-	count   []float64 // occasions × occasions: number of differences
-	sums    []float64 // occasions × occasions × outcomes: sums of differences
-	squares []float64 // outcomes: sums of squared differences
-	shares  float64   // sum of 1/runs of both visits of each difference
-}
-
-// differences sums up the differences between the visits of each condition. It sorts the visits of each condition by
-// occasion.
-func (v *visits) differences(outcomes int) differences {
-	d := differences{
-		count: make([]float64, v.occasions*v.occasions), sums: make([]float64, v.occasions*v.occasions*outcomes),
-		squares: make([]float64, outcomes),
-	}
-
-	for _, members := range v.conditions {
-		slices.SortFunc(members, func(a, b int) int { return v.list[a].occasion - v.list[b].occasion })
-		for k, a := range members {
-			for _, b := range members[k+1:] {
-				d.add(v, a, b, outcomes)
-			}
-		}
-	}
-
-	return d
-}
-
-// add adds the difference between visits a and b of one condition.
-func (d *differences) add(v *visits, a, b, outcomes int) {
-	pair := v.list[a].occasion*v.occasions + v.list[b].occasion
-	d.count[pair]++
-	d.shares += 1/v.runs[a] + 1/v.runs[b]
-	for j := range outcomes {
-		difference := v.mean[a*outcomes+j] - v.mean[b*outcomes+j]
-		d.sums[pair*outcomes+j] += difference
-		d.squares[j] += difference * difference
-	}
-}
-
-// varianceOfRuns returns the variance of runs about the mean of their visit, with the given degrees of freedom.
-func (v *visits) varianceOfRuns(outcomes int, degrees float64) []float64 {
-	variance := make([]float64, outcomes)
-	for j := range variance {
-		for i, one := range v.visitOfRun {
-			difference := v.runMean[i*outcomes+j] - v.mean[one*outcomes+j]
-			variance[j] += difference * difference / degrees
-		}
-	}
-
-	return variance
-}
-
-// means returns the mean of each of n groups of rows, groups × columns, and the number of rows of each group. group has
-// the group of each row.
-func means(y []float64, columns int, group []int, n int) (mean, count []float64) {
-	mean = make([]float64, n*columns)
-	count = make([]float64, n)
-	for _, g := range group {
-		count[g]++
-	}
-
-	for i, g := range group {
-		floats.AddScaled(mean[g*columns:(g+1)*columns], 1/count[g], y[i*columns:(i+1)*columns])
-	}
-
-	return mean, count
 }
