@@ -88,24 +88,13 @@ func (a addedLaw) with(n int) []float64 {
 // are their levels.
 func (m *Model) addedLaw(j int, z, pairs []float64, level []int) (addedLaw, error) {
 	p := &m.process[j]
-	h := m.Hyper[j]
-	columns := len(m.Columns)
-	all := len(z) / columns
+	all := len(z) / len(m.Columns)
 	added := len(pairs)
 	conditions := all - added
+	c := newCovariance(m.Hyper[j], m.Others)
+	whitened := p.whitened(c, m.workers, z, m.ownLevels(level, all))
 
-	c := newCovariance(h, m.Others)
-	own := m.ownLevels(level, all)
-	whitened := p.whitened(c, m.workers, z, own)
-	covariance := make([]float64, added*all) // of measurements at A with the latent function at A and at x
-	for i := range added {
-		row := z[i*columns : (i+1)*columns]
-		dst := covariance[i*all : (i+1)*all]
-		c.row(dst, row, z)
-		c.addCurves(dst, row, z, levelOf(own, i), own)
-		covariance[i*all+i] += m.Noise[j].variance(row)/(2*pairs[i]) + h.Nugget*h.Nugget
-	}
-
+	covariance := m.addedCovariance(j, z, pairs, level)
 	u := rowMajor(all, whitened)
 	kernel.Subtract(added, all, p.n, u.T(), u, rowMajor(all, covariance))
 	if p.offsets != nil {
@@ -125,22 +114,34 @@ func (m *Model) addedLaw(j int, z, pairs []float64, level []int) (addedLaw, erro
 
 	SolveLeft(rowMajor(added, factor), rowMajor(conditions, learned), added, conditions)
 
-	variance := make([]float64, conditions)
-	for b := range variance {
-		variance[b] = c.variance(z[(added+b)*columns : (added+b+1)*columns])
-	}
-
-	for i := range p.n {
-		for b := range variance {
-			variance[b] -= whitened[i*all+added+b] * whitened[i*all+added+b]
-		}
-	}
-
+	variance := p.variances(c, z, whitened)
 	if p.offsets != nil {
+		mean := make([]float64, all) // is not needed
 		offsetVariance := make([]float64, all)
-		p.offsets.add(level, p.offsets.shifts(level, whitened, all), make([]float64, all), offsetVariance)
-		floats.Add(variance, offsetVariance[added:])
+		p.offsets.add(level, p.offsets.shifts(level, whitened, all), mean, offsetVariance)
+		floats.Add(variance, offsetVariance)
 	}
 
-	return addedLaw{learned, variance}, nil
+	return addedLaw{learned, variance[added:]}, nil
+}
+
+// addedCovariance returns the covariances of measurements of outcome j at the conditions A, one for each of pairs, with
+// the latent function at all conditions z, before any data: A × z. A measurement has its own noise and its own
+// deviation from run to run. level are the levels of z.
+func (m *Model) addedCovariance(j int, z, pairs []float64, level []int) []float64 {
+	columns := len(m.Columns)
+	all := len(z) / columns
+	h := m.Hyper[j]
+	c := newCovariance(h, m.Others)
+	own := m.ownLevels(level, all)
+	covariance := make([]float64, len(pairs)*all)
+	for i, n := range pairs {
+		row := z[i*columns : (i+1)*columns]
+		dst := covariance[i*all : (i+1)*all]
+		c.row(dst, row, z)
+		c.addCurves(dst, row, z, levelOf(own, i), own)
+		dst[i] += m.Noise[j].variance(row)/(2*n) + h.Nugget*h.Nugget
+	}
+
+	return covariance
 }

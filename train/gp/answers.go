@@ -86,7 +86,7 @@ func (m *Model) answer(ctx context.Context, q Questions) (a Answers, err error) 
 		}
 	}
 
-	if m.Labels != nil {
+	if len(m.Labels) > 0 {
 		for _, p := range m.process {
 			a.Spreads = append(a.Spreads, p.offsets.variances())
 		}

@@ -139,7 +139,7 @@ func (e *evidence) value(v, grad []float64) float64 {
 	blas64.Trsv(blas.NoTrans, factor, weights) // weights are L⁻¹y
 
 	objective += blas64.Dot(weights, weights) / 2
-	hasOffsets := e.labels.count != nil
+	hasOffsets := len(e.labels.count) > 0
 	if grad == nil && !hasOffsets {
 		return objective
 	}
@@ -254,33 +254,69 @@ func (e *evidence) fillCovariance(c covariance, nugget float64) {
 	}
 }
 
+// gradientSums are sums of elements of G, see addGradient. Sums over pairs leave out the diagonal.
+type gradientSums struct {
+	trace  float64
+	below  float64 // over pairs: G
+	all    float64 // over pairs: G times the kernel on all inputs
+	shared float64 // over pairs: G times the shared kernel, with curves
+	curves float64 // the part of shared by pairs of the same level
+}
+
 // addGradient adds ½ tr(G·∂(K + D)) to grad for each hyperparameter, where G is e.inverse − wwᵀ. It overwrites the
 // slopes of the Matérn terms.
 //
 // G and ∂(K + D) are symmetric, so ½ tr is the sum over pairs i > k plus half the diagonal. A variance, the square
 // of a hyperparameter, has twice the variance as derivative with respect to the hyperparameter's logarithm.
 func (e *evidence) addGradient(grad []float64, c covariance, nugget float64) {
+	inputs := e.layout.inputs
+	first := e.layout.linear()
+	sums := e.sumGradient(grad[first:first+inputs], c)
+
+	grad[atConstant] += c.constant * (2*sums.below + sums.trace)
+	grad[atNugget] += nugget * sums.trace
+	grad[atAmplitude] += 2*sums.all + c.amplitude*selfCorrelation*sums.trace
+	for j := range inputs {
+		grad[atLength+j] += c.inverseSquares[j] * dot(e.allInputs.slope, e.squaredDifference[j])
+	}
+
+	if e.layout.others == 0 {
+		return
+	}
+
+	if e.layout.curves {
+		ofCurves := sums.curves * (c.own / (c.shared + c.own))
+		sums.shared -= ofCurves
+		grad[e.layout.own()] += 2*ofCurves + c.own*selfCorrelation*sums.trace
+	}
+
+	grad[e.layout.shared()] += 2*sums.shared + c.shared*selfCorrelation*sums.trace
+	for i, j := range e.others {
+		slope := dot(e.sharedInputs.slope, e.squaredDifference[j])
+		grad[e.layout.sharedLengths()+i] += c.sharedInverseSquares[i] * slope
+	}
+}
+
+// sumGradient returns the sums over G. It adds the derivatives by the slopes to linear, one for each input, and
+// multiplies the slopes of the Matérn terms by G.
+func (e *evidence) sumGradient(linear []float64, c covariance) gradientSums {
+	var sums gradientSums
 	n := e.n
 	inputs := e.layout.inputs
-	shared := e.layout.others > 0
-	linear := grad[e.layout.linear() : e.layout.linear()+inputs]
-
-	trace := 0.0                            // of G
-	below := 0.0                            // sum of G below the diagonal
-	var allSum, sharedSum, curveSum float64 // curveSum: the part of sharedSum by conditions of the same level
-	p := 0                                  // place in packed lists
+	hasShared := e.layout.others > 0
+	p := 0 // place in packed lists
 	for i := range n {
 		x := e.x[i*inputs : (i+1)*inputs]
 		for k := range i {
 			g := e.inverse[i*n+k] - e.weights[i]*e.weights[k]
-			below += g
-			allSum += g * e.allInputs.covariance[p]
+			sums.below += g
+			sums.all += g * e.allInputs.covariance[p]
 
 			e.allInputs.slope[p] = g * e.allInputs.slope[p]
-			if shared {
-				sharedSum += g * e.sharedInputs.covariance[p]
+			if hasShared {
+				sums.shared += g * e.sharedInputs.covariance[p]
 				if e.sameLevel != nil && e.sameLevel[p] {
-					curveSum += g * e.sharedInputs.covariance[p]
+					sums.curves += g * e.sharedInputs.covariance[p]
 				}
 
 				e.sharedInputs.slope[p] = g * e.sharedInputs.slope[p]
@@ -294,35 +330,14 @@ func (e *evidence) addGradient(grad []float64, c covariance, nugget float64) {
 		}
 
 		g := e.inverse[i*n+i] - e.weights[i]*e.weights[i]
-		trace += g
+		sums.trace += g
 
 		for j, variance := range c.linear {
 			linear[j] += variance * g * x[j] * x[j]
 		}
 	}
 
-	grad[atConstant] += c.constant * (2*below + trace)
-	grad[atNugget] += nugget * trace
-	grad[atAmplitude] += 2*allSum + c.amplitude*selfCorrelation*trace
-	for j := range inputs {
-		grad[atLength+j] += c.inverseSquares[j] * dot(e.allInputs.slope, e.squaredDifference[j])
-	}
-
-	if !shared {
-		return
-	}
-
-	if e.layout.curves {
-		curveSum *= c.own / (c.shared + c.own)
-		sharedSum -= curveSum
-		grad[e.layout.own()] += 2*curveSum + c.own*selfCorrelation*trace
-	}
-
-	grad[e.layout.shared()] += 2*sharedSum + c.shared*selfCorrelation*trace
-	for i, j := range e.others {
-		slope := dot(e.sharedInputs.slope, e.squaredDifference[j])
-		grad[e.layout.sharedLengths()+i] += c.sharedInverseSquares[i] * slope
-	}
+	return sums
 }
 
 func dot(a, b []float64) float64 {

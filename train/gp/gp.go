@@ -299,11 +299,7 @@ func (m *Model) collapse(d triplets.Set, x []float64, o Options) {
 
 		m.condition[i] = k
 
-		weight := 1.0
-		if d.Weight != nil {
-			weight = d.Weight[i]
-		}
-
+		weight := triplets.WeightAt(d.Weight, i)
 		pairs[k] += weight
 		for a, v := range row {
 			scatter[k*columns+a] += float64(weight * (v - m.X[k*columns+a]))
@@ -315,15 +311,23 @@ func (m *Model) collapse(d triplets.Set, x []float64, o Options) {
 		}
 	}
 
+	m.divideSums(pairs, scatter)
+}
+
+// divideSums makes means of the sums that collapse left in Y, and sets the variances of the means. It moves each
+// condition to the mean of its rows' inputs. pairs and scatter are the sums of collapse.
+func (m *Model) divideSums(pairs, scatter []float64) {
+	columns := len(m.Columns)
 	m.Spread = make([]float64, len(m.Y))
 	for k, n := range pairs {
 		for a := range columns {
 			m.X[k*columns+a] += scatter[k*columns+a] / n
 		}
 
-		for j := range d.Out {
-			m.Y[k*d.Out+j] /= n
-			m.Spread[k*d.Out+j] = m.Noise[j].variance(m.X[k*columns:(k+1)*columns]) / (2 * n) // n pairs are 2n measurements
+		for j := range m.Outcomes {
+			m.Y[k*m.Outcomes+j] /= n
+			noise := m.Noise[j].variance(m.X[k*columns : (k+1)*columns])
+			m.Spread[k*m.Outcomes+j] = noise / (2 * n) // n pairs are 2n measurements
 		}
 	}
 }

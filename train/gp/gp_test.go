@@ -398,6 +398,42 @@ func TestDamagedModelIsRefused(t *testing.T) {
 	}
 }
 
+// A stored model whose shared kernel has lengths but no inputs is refused. Expected: an error about the outcome.
+func TestLengthsWithoutInputsAreRefused(t *testing.T) {
+	stored := mustFit(t, rotor(1, 1), Options{HyperRows: 20}).Stored()
+	stored.Others = nil
+	stored.Hyper[0].Shared = 0
+
+	b, err := json.Marshal(stored)
+	require.NoError(t, err)
+	assert.ErrorContains(t, json.Unmarshal(b, new(Model)), "outcome 0: expected hyperparameters of 3 inputs")
+}
+
+// An empty list of labels means the same as no list: no offsets. Expected: the same predictions, and the same stored
+// form.
+func TestNoLabels(t *testing.T) {
+	d := rotor(1, 1)
+	without := mustFit(t, d, Options{HyperRows: 20})
+	empty := mustFit(t, d, Options{HyperRows: 20, Labels: []int{}, Level: []int{}})
+
+	want, err := without.Predict(context.Background(), d.X)
+	require.NoError(t, err)
+
+	got, err := empty.Predict(context.Background(), d.X)
+	require.NoError(t, err)
+	assert.Equal(t, want, got, "predictions")
+
+	wantStored, err := json.Marshal(without)
+	require.NoError(t, err)
+
+	stored, err := json.Marshal(empty)
+	require.NoError(t, err)
+	assert.Equal(t, string(wantStored), string(stored), "stored forms")
+
+	damaged := strings.Replace(string(stored), `"version":1`, `"version":3,"labels":[]`, 1)
+	assert.ErrorContains(t, json.Unmarshal([]byte(damaged), new(Model)), "version 1, found")
+}
+
 // Witness: gonum on amd64, whose assembly adds in this order. Every element is the same to the bit.
 func TestCholeskyAndInvert(t *testing.T) {
 	if runtime.GOARCH != "amd64" {

@@ -91,18 +91,28 @@ const smallGroup = 8
 // leftList is a list of conditions in a set of lists that are left out in turn.
 type leftList struct{ set, number int }
 
-// leaveOutEach leaves out each list of conditions of each set, for each outcome j. It calls receive with the list,
-// and with y − μ and the variance of y at the conditions of the list. It calls receive in several goroutines, at most
-// once for an outcome and a list. It returns the first error.
-func (m *Model) leaveOutEach(ctx context.Context, sets [][][]int,
-	receive func(j int, list leftList, difference, variance []float64),
-) error {
+// leftReceiver takes a prediction of outcome j at the conditions of a list, by a process without them: y − μ and the
+// variance of y. It is called in several goroutines, at most once for an outcome and a list.
+type leftReceiver func(j int, list leftList, difference, variance []float64)
+
+// leaveOutEach leaves out each list of conditions of each set, for each outcome, and calls receive with the
+// predictions. The lists are not empty, and ascend. leaveOutEach returns the first error.
+func (m *Model) leaveOutEach(ctx context.Context, sets [][][]int, receive leftReceiver) error {
 	if m.n >= manyRows {
 		return m.leaveOutBatches(ctx, sets, receive)
 	}
 
 	solved, inverted := m.divideLists(sets)
-	err := parallel.Try(m.workers, m.Outcomes*len(solved), func(k int) error {
+	if err := m.leaveOutSolved(ctx, sets, solved, receive); err != nil {
+		return err
+	}
+
+	return m.leaveOutInverted(ctx, sets, inverted, receive)
+}
+
+// leaveOutSolved does what leaveOutEach does for the given lists: it solves the process for each of them.
+func (m *Model) leaveOutSolved(ctx context.Context, sets [][][]int, solved []leftList, receive leftReceiver) error {
+	return parallel.Try(m.workers, m.Outcomes*len(solved), func(k int) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -119,8 +129,12 @@ func (m *Model) leaveOutEach(ctx context.Context, sets [][][]int,
 
 		return nil
 	})
-	if err != nil || inverted == nil {
-		return err
+}
+
+// leaveOutInverted does what leaveOutEach does for the given lists: it inverts the process of each outcome once.
+func (m *Model) leaveOutInverted(ctx context.Context, sets [][][]int, inverted []leftList, receive leftReceiver) error {
+	if inverted == nil {
+		return nil
 	}
 
 	return parallel.Try(m.workers, m.Outcomes, func(j int) error {
@@ -144,9 +158,7 @@ func (m *Model) leaveOutEach(ctx context.Context, sets [][][]int,
 }
 
 // leaveOutBatches is leaveOutEach for a process of many rows.
-func (m *Model) leaveOutBatches(ctx context.Context, sets [][][]int,
-	receive func(j int, list leftList, difference, variance []float64),
-) error {
+func (m *Model) leaveOutBatches(ctx context.Context, sets [][][]int, receive leftReceiver) error {
 	var all []leftList
 	var rows [][]int
 	for s, set := range sets {

@@ -176,22 +176,33 @@ func (m *Mapped) questions(q Questions) (Questions, error) {
 		return rows, nil
 	}
 
-	added := &Added{Pairs: repeat(q.Added.Pairs, each, 1), Level: m.repeatLevels(q.Added.Level)}
-	added.X, err = m.Form.X(q.Added.X)
+	rows.Added, err = m.addedRows(*q.Added)
 	if err != nil {
 		return Questions{}, err
 	}
 
-	added.At, err = m.Form.X(q.Added.At)
+	return rows, nil
+}
+
+// addedRows returns the rows that a process sees of conditions that might be measured.
+func (m *Mapped) addedRows(conditions Added) (*Added, error) {
+	each := m.Form.Each()
+	rows := &Added{Pairs: repeat(conditions.Pairs, each, 1), Level: m.repeatLevels(conditions.Level)}
+
+	var err error
+	rows.X, err = m.Form.X(conditions.X)
 	if err != nil {
-		return Questions{}, err
+		return nil, err
 	}
 
-	for _, n := range q.Added.Counts {
-		added.Counts = append(added.Counts, n*each)
+	rows.At, err = m.Form.X(conditions.At)
+	if err != nil {
+		return nil, err
 	}
 
-	rows.Added = added
+	for _, n := range conditions.Counts {
+		rows.Counts = append(rows.Counts, n*each)
+	}
 
 	return rows, nil
 }

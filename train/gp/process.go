@@ -116,7 +116,7 @@ func (m *Model) factorised(j int, factor []float64) (process, error) {
 
 	p := process{n: n, x: data.x, factor: factor, weights: slices.Clone(data.y), own: m.ownLevels(data.level, n)}
 	solveVector(p.factor, p.weights)
-	if m.Labels != nil {
+	if len(m.Labels) > 0 {
 		p.offsets = m.newOffsetLaw(&p, labels{m.Labels, data.level})
 	}
 
@@ -224,8 +224,7 @@ func (m *Model) predictRows(j int, z []float64, level []int) (mean, variance []f
 // kᵀ(K + D)⁻¹y, the variance is k(z, z) − |L⁻¹k|². own has the levels of the conditions that have curves; nil: none
 // has.
 func (p *process) latent(c covariance, z []float64, own []int) (mean, variance, whitened []float64) {
-	columns := len(c.linear)
-	n := len(z) / columns
+	n := len(z) / len(c.linear)
 	k := make([]float64, p.n*n)
 	for i := range p.n {
 		p.covariances(c, k[i*n:(i+1)*n], i, z, own)
@@ -241,7 +240,15 @@ func (p *process) latent(c covariance, z []float64, own []int) (mean, variance, 
 	p.solve(k, n)
 	whitened = k
 
-	variance = make([]float64, n)
+	return mean, p.variances(c, z, whitened), whitened
+}
+
+// variances returns the variance of the latent function given the data at each of the standardised conditions z,
+// without offsets. whitened is L⁻¹k (p.n × conditions) for the covariances k of the data with z.
+func (p *process) variances(c covariance, z, whitened []float64) []float64 {
+	columns := len(c.linear)
+	n := len(z) / columns
+	variance := make([]float64, n)
 	for b := range n {
 		variance[b] = c.variance(z[b*columns : (b+1)*columns])
 	}
@@ -252,7 +259,7 @@ func (p *process) latent(c covariance, z []float64, own []int) (mean, variance, 
 		}
 	}
 
-	return mean, variance, whitened
+	return variance
 }
 
 // covariances sets dst to the covariances of row i of the data with the latent function at the standardised conditions

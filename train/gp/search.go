@@ -109,7 +109,7 @@ func (m *Model) prepareSearch(conditions []int) *searchData {
 	s := newSearchData(lists.Rows(m.X, len(m.Columns), conditions), len(m.Columns), m.Others)
 	s.steps = m.steps
 	s.spacing = m.spacing
-	if m.Labels != nil {
+	if len(m.Labels) > 0 {
 		s.labels = labels{m.Labels, m.Level}.rows(conditions)
 		s.grid = m.grid
 		s.setCurves(m.Curves)

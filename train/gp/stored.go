@@ -38,7 +38,7 @@ type Data struct {
 	Y          []float64 `json:"y"`               // means of outcomes, conditions × outcomes, standardised
 	Spread     []float64 `json:"spread"`          // noise variances of these means, standardised
 
-	Labels []int `json:"labels,omitempty"` // by label: number of its levels, each of which has an offset; nil: no labels
+	Labels []int `json:"labels,omitempty"` // by label: number of its levels, each of which has an offset; empty: no labels
 	Level  []int `json:"level,omitempty"`  // level of each condition, conditions × labels
 	Curves int   `json:"curves,omitempty"` // label whose levels have curves of their own, counted from 1; 0: none has
 
@@ -78,7 +78,7 @@ func (s Data) version() int {
 	switch {
 	case s.Curves != 0:
 		return CurvesVersion
-	case s.Labels != nil:
+	case len(s.Labels) > 0:
 		return LabelsVersion
 	case s.Averaged != nil:
 		return CellsVersion
@@ -160,7 +160,7 @@ func (s Data) hyperFits(j int) bool {
 		return false
 	}
 
-	if h.Shared != 0 && len(h.Lengths) != len(s.Others) {
+	if len(h.Lengths) != len(s.Others) {
 		return false
 	}
 
