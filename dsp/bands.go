@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -36,9 +37,12 @@ func (bandLevels) check(s *Settings, fail Fail) {
 		"expected [from, to] with 10 <= from <= to <= %g, found %v", maxBandHz, r)
 	fail.unless(octaveWord(s.perOctave()) != "", "bands_per_octave", "expected 1, 3, 6 or 12, found %d", s.BandsPerOctave)
 
-	for _, b := range s.Bands {
+	for i, b := range s.Bands {
 		fail.unless(isRange(b, 0, maxBandHz) && b[0] < b[1], "bands",
 			"expected [[lo, hi], …] with 0 <= lo < hi <= %g, found %v", maxBandHz, b)
+
+		isTwin := func(earlier []float64) bool { return slices.Equal(earlier, b) }
+		fail.unless(!slices.ContainsFunc(s.Bands[:i], isTwin), "bands", "%v is named twice", b)
 	}
 
 	fail.unless(s.BandsUnit != "orders" || len(s.Bands) > 0, "bands_unit",

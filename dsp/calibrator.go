@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 
 	"doubletake/ingest/fault"
 )
@@ -53,8 +54,9 @@ const (
 // segments. The mean square of a tone is Welch.ToneFactor times the sum over its bins
 // (docs/method.md#split-half-spectra).
 //
-// It returns a *fault.Error if the recording is too short for leastBlocks blocks of one segment, if the tone is less
-// than calibratorAboveDB above the noise of the band, or if the band reaches beyond half of the sampling rate.
+// It returns a *fault.Error if the recording is too short for leastBlocks blocks of one segment (or for Blocks, if that
+// is fewer), if the tone is less than calibratorAboveDB above the noise of the band, or if the band reaches beyond half
+// of the sampling rate.
 func Calibrator(ctx context.Context, src Source, s CalibratorSettings) (*CalibratorTone, error) {
 	s.Blocks = cmp.Or(s.Blocks, defaultBlocks)
 	if s.Blocks < 2 {
@@ -76,12 +78,13 @@ func Calibrator(ctx context.Context, src Source, s CalibratorSettings) (*Calibra
 	}
 
 	n := segmentFor(binsPerTone * s.RateHz / f)
-	if segments := int(s.Samples / int64(n)); segments < s.Blocks {
-		s.Blocks = max(segments, leastBlocks) // of one segment each
-		if segments < leastBlocks {
-			return nil, tooShortFor(s, n)
-		}
+	least := min(s.Blocks, leastBlocks)
+	segments := int(s.Samples / int64(n))
+	if segments < least {
+		return nil, tooShort(s, least, n)
 	}
+
+	s.Blocks = min(s.Blocks, segments) // a block has at least one segment
 
 	w := NewWelch(n)
 	spectra, err := calibratorSpectra(ctx, src, s, w)
@@ -189,7 +192,7 @@ const (
 func strongestHz(ctx context.Context, src Source, s CalibratorSettings) (float64, error) {
 	n := segmentFor(s.RateHz / widestToneBins)
 	if int64(n) > s.Samples {
-		return 0, tooShortFor(s, n)
+		return 0, tooShort(s, 1, n)
 	}
 
 	p, err := averagePower(ctx, src, NewWelch(n), s.Channel, s.Start, s.Samples)
@@ -208,13 +211,15 @@ func strongestHz(ctx context.Context, src Source, s CalibratorSettings) (float64
 	return bin * float64(lo+argmax(p[lo:hi])), nil
 }
 
-// tooShortFor returns the error that the recording has no segment of n samples in each of s.Blocks blocks.
-func tooShortFor(s CalibratorSettings, n int) error {
-	return &fault.Error{
-		Want: fmt.Sprintf("at least %d samples (%.3g s) for %d blocks", int64(n)*int64(s.Blocks),
-			float64(n)*float64(s.Blocks)/s.RateHz, s.Blocks),
-		Found: fmt.Sprintf("%d", s.Samples), Hint: "record longer",
+// tooShort returns the error that the recording has fewer samples than the given number of blocks, of n samples each.
+func tooShort(s CalibratorSettings, blocks, n int) error {
+	samples := int64(blocks) * int64(n)
+	want := fmt.Sprintf("at least %d samples (%.3g s)", samples, float64(samples)/s.RateHz)
+	if blocks > 1 {
+		want += fmt.Sprintf(" for %d blocks", blocks)
 	}
+
+	return &fault.Error{Want: want, Found: strconv.FormatInt(s.Samples, 10), Hint: "record longer"}
 }
 
 // argmax returns the index of the largest value, the first of equals.

@@ -94,6 +94,25 @@ func TestCalibratorShort(t *testing.T) {
 	}
 }
 
+// The error about a short recording states the length that is enough. By hand, a segment for 1000 Hz at 48 kHz has 8192
+// samples, and one for a search has 16 384.
+func TestCalibratorTooShort(t *testing.T) {
+	src := tones(48000, 1000, 1, 0, 8191, steady)
+	for _, c := range []struct {
+		hz     float64
+		blocks int
+		want   string
+	}{
+		{1000, 0, "expected at least 32768 samples (0.683 s) for 4 blocks, found 8191"},
+		{1000, 2, "expected at least 16384 samples (0.341 s) for 2 blocks, found 8191"},
+		{0, 0, "expected at least 16384 samples (0.341 s), found 8191"},
+	} {
+		_, err := Calibrator(context.Background(), src,
+			CalibratorSettings{RateHz: 48000, Samples: 8191, FrequencyHz: c.hz, Blocks: c.blocks})
+		assert.ErrorContains(t, err, c.want)
+	}
+}
+
 // A recording without the calibrator's tone, or too short for its blocks, is an error about the data.
 func TestCalibratorErrors(t *testing.T) {
 	rate := 48000.0

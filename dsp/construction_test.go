@@ -132,6 +132,18 @@ func ExampleReference() {
 	// Output: 94.0 dB re 20 µPa
 }
 
+// A band that is named twice would have two columns of one name.
+func TestBandNamedTwice(t *testing.T) {
+	s := DefaultSettings()
+	s.Bands = [][]float64{{100, 200}, {200, 400}, {100, 200}}
+
+	var faults []string
+	CheckSettings(&s, func(key, format string, args ...any) {
+		faults = append(faults, key+": "+fmt.Sprintf(format, args...))
+	})
+	assert.Equal(t, []string{"bands: [100 200] is named twice"}, faults)
+}
+
 // CheckOutcomes accepts the outcomes that a construction makes. The error about another outcome lists them.
 func TestCheckOutcomes(t *testing.T) {
 	for _, c := range []struct {

@@ -40,6 +40,9 @@ const polarBinDeg = 1
 // separate weight and zero.
 const minPolarDeg = 10
 
+// harmonicTerms is the number of coefficients of method harmonic, and so the fewest samples that determine them.
+const harmonicTerms = 3
+
 // NewPolar returns the polar of loads measured without wind. loads[i][k] is load i at the angle
 // angleDeg[k], for each sample k. method is one of
 //   - "mean": one zero for all angles; angleDeg is not used;
@@ -126,7 +129,8 @@ func (p *Polar) setRMS(angleDeg []float64, loads [][]float64) {
 	}
 }
 
-// fitHarmonic fits a + b·cos α + c·sin α to each load by least squares.
+// fitHarmonic fits a + b·cos α + c·sin α to each load by least squares. It returns a *fault.Error if the angles cannot
+// tell the three coefficients apart.
 func (p *Polar) fitHarmonic(angleDeg []float64, loads [][]float64) error {
 	if p.Hi-p.Lo < minPolarDeg {
 		return wrong("tare", fmt.Sprintf("angles over at least %d° to separate weight and zero", minPolarDeg),
@@ -134,7 +138,12 @@ func (p *Polar) fitHarmonic(angleDeg []float64, loads [][]float64) error {
 	}
 
 	n := len(angleDeg)
-	a := mat.NewDense(n, 3, nil)
+	if n < harmonicTerms {
+		return wrong("tare", fmt.Sprintf("at least %d samples to separate weight and zero", harmonicTerms),
+			strconv.Itoa(n), "use interpolation: mean for a wind-off zero at one angle")
+	}
+
+	a := mat.NewDense(n, harmonicTerms, nil)
 	for k, deg := range angleDeg {
 		sin, cos := math.Sincos(deg * math.Pi / 180)
 		a.SetRow(k, []float64{1, cos, sin})

@@ -68,6 +68,12 @@ func TestPolarClosedForms(t *testing.T) {
 	}
 }
 
+// Two samples cannot tell the three coefficients of method harmonic apart, however far apart their angles are.
+func TestPolarOfTwoSamples(t *testing.T) {
+	_, err := NewPolar("harmonic", []float64{0, 30}, [][]float64{{1, 2}})
+	require.ErrorContains(t, err, "tare: expected at least 3 samples to separate weight and zero, found 2")
+}
+
 // An angle that is not a number is an error of each method that fits over angles.
 func TestPolarOfMissingAngles(t *testing.T) {
 	for _, method := range []string{"harmonic", "linear"} {

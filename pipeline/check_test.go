@@ -200,7 +200,7 @@ func TestCheckFindsBeforeRun(t *testing.T) {
 		{
 			"short calibrator", strings.Replace(fmt.Sprintf(fan, "a", "a", ", calibration: {calibrator: {file: calibrator.wav, "+
 				"level_db: 94}}, exclude: [a1900.wav]"), "split-half-spectrum", "split-half-bands", 1),
-			[]string{"calibrator.wav: channel 1: expected at least 20480 samples (2.05 s) for 10 blocks, found 100"},
+			[]string{"calibrator.wav: channel 1: expected at least 2048 samples (0.205 s), found 100"},
 		},
 		{
 			"no tare", fmt.Sprintf(loads, "tares.csv"),

@@ -320,19 +320,19 @@ func flagInputs(feedback string) int {
 // rowWeights returns the weights of the triplets in the loss of the first answer and of the second answer. They are 1
 // on average, so that the mean over a batch estimates the weighted mean. The second answer has the weight 0 for rows
 // that are alone: they have one outcome only, so that there is nothing to predict once it is fed back. Both results
-// are nil if d has no weights.
+// are nil if all weights are 1.
 func rowWeights[T kernel.Float](d triplets.Set) (weight, second []T) {
-	if d.Weight == nil {
+	if d.Weight == nil && d.Alone == nil {
 		return nil, nil
 	}
 
 	sum := 0.0
-	for _, w := range d.Weight {
-		sum += w
+	for i := range d.N {
+		sum += triplets.WeightAt(d.Weight, i)
 	}
 
-	for _, w := range d.Weight {
-		weight = append(weight, T(w*float64(d.N)/sum))
+	for i := range d.N {
+		weight = append(weight, T(triplets.WeightAt(d.Weight, i)*float64(d.N)/sum))
 	}
 
 	second = slices.Clone(weight)

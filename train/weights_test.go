@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -38,6 +39,27 @@ func TestGradientWeights(t *testing.T) {
 
 		assert.InDelta(t, want, loss, 1e-12*math.Abs(want), "%s: loss", name)
 		near(t, name+": gradient", tr.g, copies.g, 1e-12)
+	})
+}
+
+// A row that is alone counts in the first answer and not in the second one, also if the set has no weights. Expected
+// values: the loss and the gradient with all weights 1.
+func TestAloneWithoutWeights(t *testing.T) {
+	var all batch
+	const isSwapped = false
+	data := shapeData(gradientRows, gradientInputs, gradientOutcomes)
+	for i := range gradientRows {
+		data.Alone = append(data.Alone, i%2 == 0)
+		all.add(i, isSwapped)
+	}
+
+	weighted := data
+	weighted.Weight = slices.Repeat([]float64{1}, gradientRows)
+	eachVariant(func(name string, cfg Config) {
+		tr, loss := gradientOf(data, cfg, all)
+		ones, want := gradientOf(weighted, cfg, all)
+		assert.Equal(t, want, loss, "%s: loss", name)
+		assert.Equal(t, ones.g, tr.g, "%s: gradient", name)
 	})
 }
 

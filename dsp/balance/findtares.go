@@ -95,7 +95,8 @@ type tareCell struct {
 // in the table remains a measurement.
 //
 // A name in the table is a path from the folder of the project or of the recording, or a file name without folder and
-// ending. If table is nil, or has no column with such names, TakeNamed returns files unchanged. It returns a
+// ending. If table is nil, or the settings name no column with such names, TakeNamed returns files unchanged. It
+// returns a *fault.Error if no file has a name of the table, or if several have it.
 func (t *Tares) TakeNamed(table *campaign.Conditions, recordings, files []string) (rest []string, tares map[string]bool,
 	err error,
 ) {

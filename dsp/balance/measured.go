@@ -44,7 +44,8 @@ func (c *runColumns) series(i int) dsp.Series {
 	return dsp.Series{Unit: c.units[i], Values: c.values[i]}
 }
 
-// measure computes the series, the angle, the flow and the air density of a run from its columns.
+// measure computes the series, the angle, the flow and the air density of a run from its columns. It returns an error
+// if the angle is a condition that the recording does not state.
 func (f *Loads) measure(ctx context.Context, res *recording.File, rec ingest.Recording,
 	values [][]float64,
 ) (*measured, error) {
@@ -68,7 +69,12 @@ func (f *Loads) measure(ctx context.Context, res *recording.File, rec ingest.Rec
 		if AngleColumn(bal, f.Conditions) {
 			run.angle = degrees(columns.column(bal.Angle), bal.AngleUnit)
 		} else {
-			run.angle = []float64{rec.Conditions[bal.Angle]}
+			angle, err := f.need(res.Path, rec, bal.Angle)
+			if err != nil {
+				return nil, err
+			}
+
+			run.angle = []float64{angle}
 		}
 	}
 

@@ -247,33 +247,46 @@ func describeBlock(tone *dsp.CalibratorTone, rms, levelDB float64) string {
 	return fmt.Sprintf("block %d: %.2f dB", 1+slices.Index(tone.BlockRMS, rms), levelDB+20*math.Log10(rms/tone.RMS))
 }
 
-// sensitivityOf returns the sensitivity in list that belongs to channel k. It returns an error if there is none, if the
-// calibrator could not be measured in its recording, or if that recording has another unit.
+// sensitivityOf returns the sensitivity in list that belongs to channel k. It returns an error if there is none, if
+// there are two, because recordings may call the channel by its name and by its number, if the calibrator could not be
+// measured in its recording, or if that recording has another unit.
 func sensitivityOf(list []Sensitivity, info ingest.Info, k int) (Sensitivity, error) {
 	ch := info.Channels[k]
-	var names []string
+	place := "channel " + ch.Name
+	var own []Sensitivity
+	var names []string // of the other channels
 	for _, sensitivity := range list {
-		if !sensitivity.belongsTo(info, k) {
+		if sensitivity.belongsTo(info, k) {
+			own = append(own, sensitivity)
+		} else {
 			names = append(names, cmp.Or(sensitivity.Target, sensitivity.Channel))
-			continue
 		}
-
-		if sensitivity.Fault != nil {
-			return Sensitivity{}, sensitivity.Fault
-		}
-
-		if sensitivity.Unit != ch.Unit {
-			return Sensitivity{}, fault.At(info.Path, "channel "+ch.Name,
-				fmt.Sprintf("samples in the unit of the calibrator's recording %s, %q", sensitivity.File, sensitivity.Unit),
-				fmt.Sprintf("%q", ch.Unit), "calibrate with the same chain")
-		}
-
-		return sensitivity, nil
 	}
 
-	return Sensitivity{}, fault.At(info.Path, "channel "+ch.Name, "a calibrator's recording of this channel",
-		"recordings of "+strings.Join(names, ", "),
-		"name it in calibration.calibrator.recordings, or name the channels to use")
+	if len(own) == 0 {
+		return Sensitivity{}, fault.At(info.Path, place, "a calibrator's recording of this channel",
+			"recordings of "+strings.Join(names, ", "),
+			"name it in calibration.calibrator.recordings, or name the channels to use")
+	}
+
+	if len(own) > 1 {
+		return Sensitivity{}, fault.At(info.Path, place, "one calibrator's recording of this channel",
+			fmt.Sprintf("%s and %s", own[0].File, own[1].File),
+			"name the channel once in calibration.calibrator.recordings")
+	}
+
+	only := own[0]
+	if only.Fault != nil {
+		return Sensitivity{}, only.Fault
+	}
+
+	if only.Unit != ch.Unit {
+		return Sensitivity{}, fault.At(info.Path, place,
+			fmt.Sprintf("samples in the unit of the calibrator's recording %s, %q", only.File, only.Unit),
+			fmt.Sprintf("%q", ch.Unit), "calibrate with the same chain")
+	}
+
+	return only, nil
 }
 
 // belongsTo reports whether the sensitivity was measured for a channel.

@@ -117,6 +117,20 @@ func TestCalibratorPaPerUnit(t *testing.T) {
 	assert.ErrorContains(t, err, "expected samples in the unit of the calibrator's recording")
 }
 
+// Two recordings of one channel, which one calls by its name and the other by its number, are an error.
+func TestTwoRecordingsOfOneChannel(t *testing.T) {
+	info := ingest.Info{Path: "a.wav", Channels: []ingest.Channel{{Name: "mic1"}, {Name: "mic2"}}}
+	chain := &Chain{Measured: []Sensitivity{
+		{Target: "1", File: "one.wav"}, {Target: "2", File: "two.wav"}, {Target: "mic1", File: "again.wav"},
+	}}
+	_, err := chain.Scale(info, 0)
+	assert.EqualError(t, err, "a.wav: channel mic1: expected one calibrator's recording of this channel, "+
+		"found one.wav and again.wav (name the channel once in calibration.calibrator.recordings)")
+
+	_, err = chain.Scale(info, 1)
+	assert.NoError(t, err)
+}
+
 // A recording of several channels calibrates the channels of the same names. A channel whose tone cannot be measured is
 // an error only if it is used. The value FILE#CHANNEL calibrates one channel by a channel of a recording.
 func TestCalibratorChannels(t *testing.T) {

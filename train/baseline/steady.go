@@ -8,10 +8,15 @@ import (
 	"doubletake/train/triplets"
 )
 
-// Learnable returns the scale of the outcomes, and an error if nothing can be learned from the data.
+// Learnable returns the scale of the outcomes, and an error if nothing can be learned from the data: if there are no
+// inputs or no outcomes, too few rows, numbers that are not finite, or an outcome that does not vary.
 func Learnable(ctx context.Context, d triplets.Set) (triplets.Scale, error) {
 	if err := ctx.Err(); err != nil {
 		return triplets.Scale{}, err
+	}
+
+	if d.In < 1 || d.Out < 1 {
+		return triplets.Scale{}, fmt.Errorf("check training data: expected inputs and outcomes, found %d and %d", d.In, d.Out)
 	}
 
 	if err := d.Check(); err != nil {

@@ -83,7 +83,8 @@ func (e *Experiment) trainsOn(test holdout.Holdout, condition string, value floa
 	}
 
 	for i, c := range e.Known {
-		if c.Numbers[condition] == value && !held[i] {
+		number, known := c.Numbers[condition]
+		if known && number == value && !held[i] {
 			return true
 		}
 	}

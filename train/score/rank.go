@@ -20,23 +20,30 @@ type Rank struct {
 }
 
 // Ranking sorts methods by a score of which less is better. scores[m][k][i] is the score of method m with seed k at row
-// i. All methods have the same rows; run[i] is the run of row i. Ranking returns nil if no method has a mean.
+// i. All methods have the same rows; run[i] is the run of row i. Ranking leaves out methods without a mean: a score of
+// theirs is NaN, or they have no seeds or no rows. It returns nil if no method has a mean.
 func Ranking(scores [][][]float64, run []int) []Rank {
 	var ranks []Rank
 	for m, seeds := range scores {
+		if len(seeds) == 0 {
+			continue
+		}
+
 		r := Rank{Method: m, Margin: math.NaN(), P: math.NaN()}
 		for _, rows := range seeds {
 			r.Mean += average(rows, nil) / float64(len(seeds))
 		}
 
-		ranks = append(ranks, r)
+		if !math.IsNaN(r.Mean) {
+			ranks = append(ranks, r)
+		}
+	}
+
+	if len(ranks) == 0 {
+		return nil
 	}
 
 	slices.SortStableFunc(ranks, func(a, b Rank) int { return cmp.Compare(a.Mean, b.Mean) })
-
-	if len(ranks) == 0 || math.IsNaN(ranks[0].Mean) {
-		return nil
-	}
 
 	best := ranks[0]
 	for i := range ranks[1:] {

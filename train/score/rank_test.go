@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // The differences 1, 1, 3, 3 in two runs, the same for both seeds, have the mean 2. The means of the runs are 1 and 3
@@ -35,6 +36,19 @@ func TestRankingByHand(t *testing.T) {
 
 	q := Ranking([][][]float64{{add(1.5, 1.5, 3.5, 3.5), add(0.5, 0.5, 2.5, 2.5)}, {best, best}}, run)
 	assert.InDelta(t, 0.25, q[1].SE*q[1].SE-r[1].SE*r[1].SE, 1e-12, "part of the seeds in the squared standard error")
+}
+
+// A method with an undefined score, and a method without seeds or rows, are left out. The others are ranked as they are
+// without it: by hand, method 3 is best, and method 1 has 1 more.
+func TestRankingLeavesOutUndefined(t *testing.T) {
+	undefined := []float64{1, math.NaN(), 1}
+	r := Ranking([][][]float64{{undefined}, {{3, 4, 5}}, {}, {{2, 3, 4}}, {{}}}, []int{0, 1, 2})
+	require.Len(t, r, 2)
+	assert.Equal(t, 3, r[0].Method, "the best method")
+	assert.Equal(t, 1, r[1].Method, "the other method")
+	assert.InDelta(t, 1, r[1].Above, 1e-12)
+
+	assert.Nil(t, Ranking([][][]float64{{undefined}}, []int{0, 1, 2}), "no method with a mean")
 }
 
 // A difference is small if its upper limit is at most 0.1 for NLL, and a tenth of the best score for CRPS.

@@ -313,6 +313,10 @@ func conformingErrors(t *testing.T, m baseline.Info, p baseline.Predictor) {
 		assert.ErrorContains(t, err, want)
 	}
 
+	noInputs := triplets.Set{N: 2, Out: 1, Y1: []float64{1, 2}, Y2: []float64{2, 1}}
+	_, err = fit(t.Context(), noInputs, 1)
+	assert.Error(t, err, "without inputs")
+
 	two := Toy(50, 1)
 	two.In = 2
 	two.X = append(slices.Clone(two.X), Toy(50, 2).X...)
