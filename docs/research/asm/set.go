@@ -145,11 +145,12 @@ func (s set) broadcastParam(name string) VecVirtual {
 // addr is the place of an argument.
 func (s set) addr(name string) Mem { return s.place(s.Param(name)) }
 
-// place is that of an argument or a result.
+// place is that of an argument or a result. If there is none, the context records an error, which its Result returns.
 func (s set) place(c gotypes.Component) Mem {
 	b, err := c.Resolve()
 	if err != nil {
-		panic(err)
+		s.Load(c, s.GP64()) // records the error
+		return Mem{}
 	}
 	return b.Addr
 }

@@ -1,10 +1,6 @@
 package methods
 
-import (
-	"fmt"
-
-	"doubletake/train"
-)
+import "doubletake/train"
 
 // activations evaluate the first answer of a network in float64, with what methods that
 // linearise it need: the inputs of every layer. Everything is in network units; the
@@ -34,7 +30,7 @@ func (d *activations) Layers() int { return len(d.a) }
 // Input returns what layer i was given at the last condition.
 func (d *activations) Input(i int) []float64 { return d.a[i] }
 
-// At evaluates the condition x, in own units, and returns mean and total variance of
+// At evaluates the condition x, a value for each input in own units, and returns mean and total variance of
 // every outcome.
 func (d *activations) At(x []float64) (mu, variance []float64) {
 	return d.through(x, func(int) float64 { return 1 })
@@ -43,10 +39,6 @@ func (d *activations) At(x []float64) (mu, variance []float64) {
 // through evaluates x with the activations of the hidden layers, counted through all, times keep.
 func (d *activations) through(x []float64, keep func(unit int) float64) (mu, variance []float64) {
 	f := d.f
-	if len(x) != f.Inputs {
-		panic(fmt.Sprintf("methods: %d numbers are not a row of %d inputs", len(x), f.Inputs))
-	}
-
 	for j, v := range x {
 		d.a[0][j] = float64(float32((v - f.InputMean[j]) / f.InputStd[j])) // as the network sees it
 	}

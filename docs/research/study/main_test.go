@@ -25,7 +25,8 @@ import (
 // The study's program has the research's methods.
 func TestMain(m *testing.M) {
 	if err := baseline.Register(methods.All...); err != nil {
-		panic(err)
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
 	}
 
 	os.Exit(m.Run())

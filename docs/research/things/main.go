@@ -1,7 +1,7 @@
 // Things calibrates simulated and measured campaigns with things (propellers, wings, motors), with and without offsets
 // of their own, and prints the share inside intervals of four levels, half widths, interval scores, CRPS and errors:
 //
-//	go run ./things -part names   (or each, numbers, runs, more, shapes, orders, forms, cells, measured; -h)
+//	go run ./things -part names   (or each, numbers, runs, more, shapes, orders, forms, cells, measured, curves; -h)
 //
 // docs/research/intervals.md has the figures, with seeds and numbers of campaigns.
 package main
@@ -35,7 +35,7 @@ func main() {
 
 // run examines one part.
 func run(part string, campaigns, k int, seed uint64, own float64) error {
-	fmt.Printf("%s: %d campaigns from seed %d, %d things, %g dB between them; in brackets standard errors\n",
+	fmt.Fprintf(os.Stderr, "%s: %d campaigns from seed %d, %d things, %g dB between them; in brackets standard errors\n",
 		part, campaigns, seed, k, own)
 	of := func(make func(seed uint64) campaign) (list []campaign) {
 		for c := range campaigns {
@@ -104,6 +104,8 @@ func run(part string, campaigns, k int, seed uint64, own float64) error {
 			byName("with things", 1))
 	case "measured":
 		return measured()
+	case "curves":
+		return curves()
 	}
 
 	return fmt.Errorf("part: expected one of those of the package's comment, found %q", part)

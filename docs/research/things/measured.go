@@ -89,6 +89,10 @@ func cells(path string) (rows []map[string]string, err error) {
 	}
 
 	all, err := csv.NewReader(strings.NewReader(strings.TrimPrefix(string(b), "\ufeff"))).ReadAll()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+
 	for i := 1; i < len(all); i++ {
 		row := map[string]string{}
 		for k, name := range all[0] {
@@ -98,7 +102,7 @@ func cells(path string) (rows []map[string]string, err error) {
 		rows = append(rows, row)
 	}
 
-	return rows, err
+	return rows, nil
 }
 
 func number(row map[string]string, names ...string) (v []float64, err error) {
@@ -115,17 +119,34 @@ func (r *rows) pair(thing, run string, x, y1, y2 []float64) {
 	r.c.thing, r.c.run, r.part = append(r.c.thing, thing), append(r.c.run, run), append(r.part, triplets.Train)
 }
 
+// measured is the campaign of the rows that were read from a folder or file. No rows are an error.
+func (r *rows) measured(source string, inputs, outcomes []string) (campaign, error) {
+	if len(r.part) == 0 {
+		return campaign{}, fmt.Errorf("%s: expected pairs of measurements, found none", source)
+	}
+
+	return r.campaign(inputs, outcomes), nil
+}
+
 // standByName has two motors at one speed as a pair, and eight propellers.
 func standByName() (campaign, error) {
-	table, err := cells("../../examples/propeller-stand/pairs.csv")
+	const path = "../../examples/propeller-stand/pairs.csv"
+	table, err := cells(path)
+	if err != nil {
+		return campaign{}, err
+	}
+
 	var r rows
 	for _, row := range table {
-		v, e := number(row, "blades", "pitch_in", "rpm", "kt_1", "kt_2")
-		err = errors.Join(err, e)
+		v, err := number(row, "blades", "pitch_in", "rpm", "kt_1", "kt_2")
+		if err != nil {
+			return campaign{}, fmt.Errorf("%s: %w", path, err)
+		}
+
 		r.pair(row["propeller"], row["run"], v[:3], v[3:4], v[4:5])
 	}
 
-	return r.campaign([]string{"blades", "pitch_in", "rpm"}, []string{"kt"}), err
+	return r.measured(path, []string{"blades", "pitch_in", "rpm"}, []string{"kt"})
 }
 
 // standByMotor has one motor with one propeller at 7 and at 11 V as a pair, where speeds differ by at most 1 %, and 13
@@ -168,7 +189,7 @@ func standByMotor() (campaign, error) {
 
 	r.c.more = []honest.Label{propeller}
 
-	return r.campaign([]string{"blades", "pitch_in", "rpm"}, []string{"kt"}), nil
+	return r.measured(real("strawson-propeller-stand"), []string{"blades", "pitch_in", "rpm"}, []string{"kt"})
 }
 
 // turbine has two tows of a speed and a tip-speed ratio as a pair.
@@ -204,7 +225,7 @@ func turbine() (campaign, error) {
 		}
 	}
 
-	return r.campaign([]string{"ln_speed", "tsr"}, []string{"cp", "cd"}), nil
+	return r.measured(real("unh-rm2-turbine"), []string{"ln_speed", "tsr"}, []string{"cp", "cd"})
 }
 
 // princeton has halves of a recording as a pair, over angle and speed, in three sessions.
@@ -241,7 +262,7 @@ func princeton() (campaign, error) {
 		}
 	}
 
-	return r.campaign([]string{"angle_deg", "ln_speed"}, []string{"lift", "drag"}), nil
+	return r.measured(real("princeton-mae224-lift-drag"), []string{"angle_deg", "ln_speed"}, []string{"lift", "drag"})
 }
 
 // columnsOf reads the first columns of the lines that begin with numbers.
@@ -295,7 +316,16 @@ var balance = [3][6]float64{
 func cyclone() (campaign, error) {
 	const folder = "cyclone-ojf-force-balance"
 	loads := func(name string) (force [][]float64, angle []float64, err error) {
-		v, err := columnsOf(real(folder, name), 13)
+		path := real(folder, name)
+		v, err := columnsOf(path, 13)
+		if err != nil {
+			return nil, nil, err
+		}
+
+		if len(v[12]) == 0 {
+			return nil, nil, fmt.Errorf("%s: expected lines of 13 numbers, found none", path)
+		}
+
 		force = make([][]float64, 3)
 		for i := range v[12] {
 			for k, row := range balance {
@@ -308,7 +338,7 @@ func cyclone() (campaign, error) {
 			}
 		}
 
-		return force, v[12], err
+		return force, v[12], nil
 	}
 
 	zero, at, err := loads("17_11_17__14_21.txt")
@@ -362,9 +392,17 @@ func cyclone() (campaign, error) {
 			return campaign{}, err
 		}
 
-		y1, y2 := halves(read[name], int(v[4]), int(v[5]))
+		from, to, samples := int(v[4]), int(v[5]), len(read[name][0])
+		if from < 0 || to > samples || to-from < 2 {
+			return campaign{}, fmt.Errorf("conditions.csv: expected two or more of the %d samples of %s, found rows %d to %d",
+				samples, name, from, to)
+		}
+
+		y1, y2 := halves(read[name], from, to)
 		r.pair(name, fmt.Sprint(name, len(r.part)), []float64{math.Log(v[0]), v[1], v[2], v[3]}, y1, y2)
 	}
 
-	return r.campaign([]string{"ln_speed", "arm_deg", "servo1_us", "servo2_us"}, []string{"fx", "fz", "my"}), nil
+	inputs := []string{"ln_speed", "arm_deg", "servo1_us", "servo2_us"}
+
+	return r.measured(real(folder), inputs, []string{"fx", "fz", "my"})
 }
