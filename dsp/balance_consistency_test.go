@@ -5,7 +5,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -21,6 +20,11 @@ func ar1(n int, phi float64, r *rand.Rand) []float64 {
 	}
 
 	return x
+}
+
+// hasFlag reports whether one of the flags has the code.
+func hasFlag(flags []Flag, code string) bool {
+	return slices.ContainsFunc(flags, func(f Flag) bool { return f.Code == code })
 }
 
 // Expected: the closed form for an autoregressive process, 1 + 2Σφ^k = (1+φ)/(1−φ). The integral time is half of this
@@ -67,12 +71,11 @@ func TestCheckBalanceLevelAndPower(t *testing.T) {
 	for range repeats {
 		b, err := CheckBalance([][]float64{ar1(n, 0.95, r)}, rate)
 		require.NoError(t, err)
-		require.Equal(t, 10, b.Blocks, "%d blocks of %g s", b.Blocks, b.BlockS)
-		require.InDelta(t, 0.5, b.BlockS, 1e-12, "%d blocks of %g s", b.Blocks, b.BlockS)
+		require.Equal(t, 10, b.Blocks, "blocks")
+		require.InDelta(t, 0.5, b.BlockS, 1e-12, "seconds of a block")
 
 		detectable += b.Power / float64(repeats)
-
-		if slices.ContainsFunc(b.Flags, func(f Flag) bool { return f.Code == "drift" }) {
+		if hasFlag(b.Flags, "drift") {
 			falseAlarms++
 		}
 	}
@@ -90,7 +93,7 @@ func TestCheckBalanceLevelAndPower(t *testing.T) {
 		b, err := CheckBalance([][]float64{x}, rate)
 		require.NoError(t, err)
 
-		if slices.ContainsFunc(b.Flags, func(f Flag) bool { return f.Code == "drift" }) {
+		if hasFlag(b.Flags, "drift") {
 			found++
 		}
 	}
@@ -107,9 +110,8 @@ func TestCheckBalanceLevelAndPower(t *testing.T) {
 }
 
 // A half has up to 10 blocks of at least 0.5 s, up to one sample less. If fewer than 4 fit, it has 4 shorter ones, and
-// is flagged as short. The expected numbers and
-// lengths follow by hand from this rule, which is documented at CheckBalance. Records that cannot be tested are an
-// error.
+// is flagged as short. The expected numbers and lengths follow by hand from this rule, which is documented at
+// CheckBalance.
 func TestCheckBalanceBlocks(t *testing.T) {
 	for _, c := range []struct {
 		n      int
@@ -130,36 +132,43 @@ func TestCheckBalanceBlocks(t *testing.T) {
 		b, err := CheckBalance([][]float64{noise(c.n, 1)}, c.rate)
 		require.NoError(t, err)
 
-		short := slices.ContainsFunc(b.Flags, func(f Flag) bool { return f.Code == "short-blocks" })
 		assert.Equal(t, c.blocks, b.Blocks, "%d samples at %g Hz: blocks", c.n, c.rate)
 		assert.InDelta(t, c.length, b.BlockS, 1e-9, "%d samples at %g Hz: seconds of a block", c.n, c.rate)
-		assert.Equal(t, c.short, short, "%d samples at %g Hz: flag short-blocks", c.n, c.rate)
+		assert.Equal(t, c.short, hasFlag(b.Flags, "short-blocks"), "%d samples at %g Hz: flag short-blocks", c.n, c.rate)
 	}
+}
 
-	for name, want := range map[string]string{
-		"few": "expected at least 16 samples to compare halves, found 15 (record longer)",
-		"NaN": "channel 1, sample 3: expected a finite number, found NaN",
-	} {
-		x := noise(15, 1)
-		if name == "NaN" {
-			x = append(x, x...)
-			x[3] = math.NaN()
-		}
+// A record of fewer than 16 samples, two in each of 4 blocks of both halves, is an error.
+func TestCheckBalanceOfFewSamples(t *testing.T) {
+	_, err := CheckBalance([][]float64{noise(15, 1)}, 10)
+	assert.EqualError(t, err, "expected at least 16 samples to compare halves, found 15 (record longer)")
+}
 
-		_, err := CheckBalance([][]float64{x}, 10)
-		assert.EqualError(t, err, want, "%s", name)
-	}
+// A sample that is not a number is an error with its place.
+func TestCheckBalanceOfNaN(t *testing.T) {
+	x := noise(30, 1)
+	x[3] = math.NaN()
+	_, err := CheckBalance([][]float64{x}, 10)
+	assert.EqualError(t, err, "channel 1, sample 3: expected a finite number, found NaN")
+}
 
+// The first channel is constant, and the second is not.
+func TestCheckBalanceOfConstantChannel(t *testing.T) {
 	b, err := CheckBalance([][]float64{make([]float64, 100), noise(100, 2)}, 10)
 	require.NoError(t, err)
-	require.Equal(t, "constant", b.Flags[0].Code, "a constant channel")
-	assert.Equal(t, 0, b.Flags[0].Channel, "a constant channel")
+	require.Equal(t, "constant", b.Flags[0].Code)
+	assert.Equal(t, 0, b.Flags[0].Channel)
+}
 
-	slow, err := CheckBalance([][]float64{ar1(1000, 0.995, rand.New(rand.NewPCG(1, 1)))}, 100)
-	require.NoError(t, err, "slow record")
-	assert.True(t, slices.ContainsFunc(slow.Flags, func(f Flag) bool {
-		return f.Code == "correlated-blocks" && strings.Contains(f.Text, "integral time scales")
-	}), "slow record")
+// A record whose integral time scale of 2 s is longer than its blocks has correlated blocks. By the closed form of
+// TestIntegralTime, 1.995/0.005 samples at 100 Hz are 4 s, of which the scale is the half.
+func TestCheckBalanceOfSlowRecord(t *testing.T) {
+	b, err := CheckBalance([][]float64{ar1(1000, 0.995, rand.New(rand.NewPCG(1, 1)))}, 100)
+	require.NoError(t, err)
+
+	k := slices.IndexFunc(b.Flags, func(f Flag) bool { return f.Code == "correlated-blocks" })
+	require.GreaterOrEqual(t, k, 0, "flags %v", b.Flags)
+	assert.Contains(t, b.Flags[k].Text, "integral time scales")
 }
 
 // White noise has independent block means, however slowly it is sampled: at most 15 % of records of 20 s at 4 Hz may
@@ -173,7 +182,7 @@ func TestCorrelatedBlocksAtLowRate(t *testing.T) {
 			b, err := CheckBalance([][]float64{ar1(80, phi, r)}, 4)
 			require.NoError(t, err)
 
-			if slices.ContainsFunc(b.Flags, func(f Flag) bool { return f.Code == "correlated-blocks" }) {
+			if hasFlag(b.Flags, "correlated-blocks") {
 				n++
 			}
 		}

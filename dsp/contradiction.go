@@ -25,28 +25,9 @@ func (a *Analyser) contradiction(run *rotorRun, s *rotor) (Flag, bool) {
 		return Flag{}, false
 	}
 
-	emergent := 0
-	all := 0
-	shown := make([]bool, s.harmonics) // in any channel
-	for _, c := range run.Channels {
-		for m, e := range c.Emergent {
-			all++
-			if e {
-				emergent++
-				shown[m] = true
-			}
-		}
-	}
-
-	stated := 0 // harmonics with a line at the stated speed
-	for _, e := range shown {
-		if e {
-			stated++
-		}
-	}
-
-	mostEmerge := 2*emergent >= all
-	if mostEmerge || stated+contradictionLines > s.harmonics {
+	stated := countLines(run.Channels, s.harmonics)
+	mostEmerge := 2*stated.emergent >= stated.all
+	if mostEmerge || stated.harmonics+contradictionLines > s.harmonics {
 		return Flag{}, false
 	}
 
@@ -60,7 +41,7 @@ func (a *Analyser) contradiction(run *rotorRun, s *rotor) (Flag, bool) {
 	for h := range found {
 		finder := a.speedFinder(run.finder, h, &wide)
 		speed, count := finder.track(wide.trackLoHz, wide.trackHiHz)
-		if count < stated+contradictionLines || 2*count <= s.harmonics {
+		if count < stated.harmonics+contradictionLines || 2*count <= s.harmonics {
 			return Flag{}, false
 		}
 
@@ -76,6 +57,34 @@ func (a *Analyser) contradiction(run *rotorRun, s *rotor) (Flag, bool) {
 		Code: "speed-contradicted", Channel: -1, Statistic: hz/s.shaftHz - 1, StatedHz: s.shaftHz, FoundHz: hz,
 		Text: fmt.Sprintf("at the stated %.6g rev/min %d of %d lines are above the floor, the sound has its lines at "+
 			"%.4g rev/min (%+.1f %%): correct the speed, or the number of blades, of this file in the conditions",
-			60*s.shaftHz, emergent, all, 60*hz, 100*(hz/s.shaftHz-1)),
+			60*s.shaftHz, stated.emergent, stated.all, 60*hz, 100*(hz/s.shaftHz-1)),
 	}, true
+}
+
+// lineCounts counts the lines of the harmonics at the stated speed.
+type lineCounts struct {
+	all       int // lines of all channels
+	emergent  int // lines that emerge
+	harmonics int // harmonics whose line emerges in a channel or more
+}
+
+// countLines counts the lines of some channels, each of which has a line for each of the harmonics.
+func countLines(channels []rotorChannel, harmonics int) lineCounts {
+	var counts lineCounts
+	for m := range harmonics {
+		isShown := false
+		for _, c := range channels {
+			counts.all++
+			if c.Emergent[m] {
+				counts.emergent++
+				isShown = true
+			}
+		}
+
+		if isShown {
+			counts.harmonics++
+		}
+	}
+
+	return counts
 }

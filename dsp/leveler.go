@@ -31,15 +31,15 @@ func (s *Settings) leveler(unit string) leveler {
 	return l
 }
 
-// levelNames appends to each name the suffix of levels, "_db" or "_power". It changes names and
-// returns it.
+// levelNames returns each name with the suffix of levels, "_db" or "_power".
 func (s *Settings) levelNames(names ...string) []string {
 	suffix := "_" + s.leveler("").suffix
-	for i := range names {
-		names[i] += suffix
+	var completed []string
+	for _, name := range names {
+		completed = append(completed, name+suffix)
 	}
 
-	return names
+	return completed
 }
 
 // value returns the value of the outcome for a mean square.

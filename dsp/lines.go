@@ -81,7 +81,6 @@ func (f *lineFinder) searchBins(hz, shaft float64, last int) [2]int {
 // bins returns the first and the last bin within ±d Hz of hz, or the nearest bin if there are none.
 func (f *lineFinder) bins(hz, d float64, last int) [2]int {
 	lo := int(math.Ceil((hz - d) / f.binHz))
-
 	hi := int(math.Floor((hz + d) / f.binHz))
 	if lo > hi {
 		lo = int(math.Round(hz / f.binHz))
@@ -101,7 +100,6 @@ func (f *lineFinder) bins(hz, d float64, last int) [2]int {
 // line's own bin and its neighbours. It also returns the guard used, or −1 in that last case.
 func (f *lineFinder) floorBins(dst []int, hz, shaft, bpf float64, last int) ([]int, int) {
 	lo := max(1, int(math.Ceil((hz-0.25*bpf)/f.binHz)))
-
 	hi := min(last, int(math.Floor((hz+0.25*bpf)/f.binHz)))
 	for guard := floorGuardBins + f.widen; guard >= 0; guard-- {
 		dst = dst[:0]
@@ -121,7 +119,6 @@ func (f *lineFinder) floorBins(dst []int, hz, shaft, bpf float64, last int) ([]i
 	}
 
 	dst = dst[:0]
-
 	nearest := int(math.Round(hz / f.binHz))
 	for k := max(1, min(lo, nearest-floorMinBins)); k <= min(last, max(hi, nearest+floorMinBins)); k++ {
 		if k < nearest-1 || k > nearest+1 {

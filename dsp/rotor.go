@@ -174,7 +174,6 @@ func (r *Run) statedShaftHz() (float64, error) {
 // rev/s. The message names the first such harmonic.
 func (s *rotor) checkNyquist(shaft float64) error {
 	bpf := float64(s.blades) * shaft
-
 	nyquist := s.RateHz / 2
 	if float64(s.harmonics)*bpf < nyquist {
 		return nil

@@ -440,7 +440,6 @@ func (f *speedFinder) polish(shaft float64) (float64, int) {
 		}
 
 		moved := math.Abs(next - shaft)
-
 		shaft = next
 		count = n
 		if moved < 1e-6*shaft {

@@ -144,8 +144,8 @@ func (p *byProducts) append(b ByProduct, values [2]float64) {
 
 // add appends the level of e as an outcome, and counts it in m.pairs. bands are the frequencies of each half, in which
 // it subtracts the background if the run wants it. name is the name of its column without the suffix of levels. words
-// say what was measured, such as "one-third-octave band of 125 Hz". A mean square that is not positive is a
-// *fault.Error.
+// say what was measured, such as "one-third-octave band of 125 Hz". add returns a *fault.Error if a mean square is not
+// positive.
 func (m *sound) add(name, words string, bands [2]Band, e estimate) error {
 	var near [2]float64
 	for h, p := range e.power {
@@ -172,6 +172,18 @@ func (m *sound) add(name, words string, bands [2]Band, e estimate) error {
 		}
 	}
 
+	list := m.byProducts(e, background, near)
+	m.give(Outcome{
+		Name: name + "_" + m.level.suffix, Unit: m.level.unit, Description: m.level.meaning + " of the " + words,
+		ByProducts: list.facts,
+	}, Value{Y: y, ByProducts: list.values})
+
+	return nil
+}
+
+// byProducts returns the by-products of the level of e. background has the levels of the background, and near is 1 for
+// a level near the background; both count only if the background is known.
+func (m *sound) byProducts(e estimate, background, near [2]float64) byProducts {
 	var list byProducts
 	list.append(ByProduct{Suffix: sufSD, Unit: "dB", Description: "predicted standard deviation of the level"}, e.sd)
 
@@ -198,12 +210,7 @@ func (m *sound) add(name, words string, bands [2]Band, e estimate) error {
 		list.append(ByProduct{Suffix: sufAir, Unit: "dB", Description: m.air.words()}, e.air)
 	}
 
-	m.give(Outcome{
-		Name: name + "_" + m.level.suffix, Unit: m.level.unit, Description: m.level.meaning + " of the " + words,
-		ByProducts: list.facts,
-	}, Value{Y: y, ByProducts: list.values})
-
-	return nil
+	return list
 }
 
 // give appends an outcome in any unit, with its values.

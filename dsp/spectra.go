@@ -57,16 +57,18 @@ func (a *Analyser) Load(ctx context.Context, src Source, s *Segments) error {
 		together = 1
 	}
 
-	var err error
+	a.prepare(s)
 	narrow, ok := src.(Source32)
 	if ok && narrow.Exact32() && a.welch.lanes != nil {
-		err = readHalves(ctx, a, &a.block32, narrow.Read32, together, s)
+		reader := spectraReader[float32]{a: a, s: s, read: narrow.Read32, together: together, block: &a.block32}
+		if err := reader.readHalves(ctx); err != nil {
+			return err
+		}
 	} else {
-		err = readHalves(ctx, a, &a.block, src.Read, together, s)
-	}
-
-	if err != nil {
-		return err
+		reader := spectraReader[float64]{a: a, s: s, read: src.Read, together: together, block: &a.block}
+		if err := reader.readHalves(ctx); err != nil {
+			return err
+		}
 	}
 
 	a.loaded = s
@@ -113,21 +115,25 @@ func (a *Analyser) powers32() (all [2][][]float32) {
 	return all
 }
 
-// readHalves reads both halves by the function read and fills a.mean and a.segs. It reads the given number of channels
-// together. block is the Analyser's buffer for samples of type T.
-func readHalves[T kernel.Number](ctx context.Context, a *Analyser, block *[][]T,
-	read func(channels []int, start int64, dst [][]T) (int, error), together int, s *Segments,
-) error {
-	a.prepare(s)
+// spectraReader reads samples of type T and adds their spectra to an Analyser.
+type spectraReader[T kernel.Number] struct {
+	a        *Analyser
+	s        *Segments
+	read     func(channels []int, start int64, dst [][]T) (int, error) // Source.Read or Source32.Read32
+	together int                                                       // number of channels read at a time
+	block    *[][]T                                                    // the Analyser's buffer: [channel]: samples
+}
 
-	for h := range a.mean {
-		for c := 0; c < len(s.run.Microphones); c += together {
-			if err := readHalf(ctx, a, block, read, h, c, together, s); err != nil {
+// readHalves reads both halves and fills mean and segs of the Analyser.
+func (r spectraReader[T]) readHalves(ctx context.Context) error {
+	for h := range r.a.mean {
+		for c := 0; c < len(r.s.run.Microphones); c += r.together {
+			if err := r.readHalf(ctx, h, c); err != nil {
 				return err
 			}
 		}
 
-		if err := a.finishHalf(h, s); err != nil {
+		if err := r.a.finishHalf(h, r.s); err != nil {
 			return err
 		}
 	}
@@ -155,27 +161,33 @@ func (a *Analyser) prepare(s *Segments) {
 	}
 }
 
-// readHalf reads half h of the microphones c … c+together−1 and adds their segments to a.
-func readHalf[T kernel.Number](ctx context.Context, a *Analyser, block *[][]T,
-	read func(channels []int, start int64, dst [][]T) (int, error), h, c, together int, s *Segments,
-) error {
+// blockSegments returns the number of segments of a block, which is even. If several channels are read together, a
+// block has as many segments as blockBytes allows: the sums of a channel then stay in the processor's cache from pair
+// to pair.
+func (r spectraReader[T]) blockSegments() int {
+	if r.together == 1 {
+		return 2
+	}
+
+	var sample T
+	segmentBytes := r.together * r.s.samples * int(unsafe.Sizeof(sample))
+
+	return max(2, min(blockBytes/segmentBytes, r.s.perHalf)&^1)
+}
+
+// readHalf reads half h of the microphones from number first on, as many as are read together, and adds their segments
+// to the Analyser.
+func (r spectraReader[T]) readHalf(ctx context.Context, h, first int) error {
+	s := r.s
 	n := s.samples
 	half := s.run.Samples / 2
 
-	channels := make([]int, together)
+	channels := make([]int, r.together)
 	for i := range channels {
-		channels[i] = s.run.Microphones[c+i].Channel
+		channels[i] = s.run.Microphones[first+i].Channel
 	}
 
-	// If several channels are read together, a block has as many segments as blockBytes allows: the
-	// sums of a channel then stay in the processor's cache from pair to pair.
-	var sample T
-	segments := 2 // of a block
-	if together > 1 {
-		segmentBytes := together * n * int(unsafe.Sizeof(sample))
-		segments = max(2, min(blockBytes/segmentBytes, s.perHalf)&^1)
-	}
-
+	segments := r.blockSegments()
 	for g := 0; g < s.perHalf; g += segments {
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("analyse run: %w", err)
@@ -184,21 +196,21 @@ func readHalf[T kernel.Number](ctx context.Context, a *Analyser, block *[][]T,
 		shared := 0 // samples that the previous block has already read
 		if g > 0 {
 			shared = n - s.hop
-			for _, x := range *block {
+			for _, x := range *r.block {
 				copy(x, x[segments*s.hop:])
 			}
 		}
 
 		count := min(segments, s.perHalf-g)
 		start := s.run.Start + int64(h)*half + int64(g*s.hop)
-		*block = resize(*block, together, n+(count-1)*s.hop)
+		*r.block = resize(*r.block, r.together, n+(count-1)*s.hop)
 		whole := interval{s.run.Start, s.run.Samples}
-		if err := fill(*block, shared, read, channels, start, whole, ""); err != nil {
+		if err := fill(*r.block, shared, r.read, channels, start, whole, ""); err != nil {
 			return err
 		}
 
-		for i, x := range *block {
-			if err := addSegments(a, x, segmentIndex{h, g, c + i}, s, start); err != nil {
+		for i, x := range *r.block {
+			if err := addSegments(r.a, x, segmentIndex{h, g, first + i}, s, start); err != nil {
 				return err
 			}
 		}

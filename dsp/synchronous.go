@@ -26,8 +26,10 @@ func (s *rotor) synchronous(ctx context.Context, src Source, run *rotorRun) erro
 				orders[m] = (m + 1) * s.blades
 			}
 
-			p, revs, err := Synchronous(ctx, src, s.Start, mic.Channel, mic.Scale, s.Pulses, float64(h)*half,
-				float64(h+1)*half, orders)
+			stretch := Stretch{
+				Start: s.Start, Channel: mic.Channel, Scale: mic.Scale, Begin: float64(h) * half, End: float64(h+1) * half,
+			}
+			p, revs, err := Synchronous(ctx, src, stretch, s.Pulses, orders)
 			if err != nil {
 				return err
 			}
@@ -64,39 +66,66 @@ func (a *shaftAngle) advance(t float64) float64 {
 	return a.step * (float64(a.k) + (t-a.times[a.k])/(a.times[a.k+1]-a.times[a.k]))
 }
 
+// Stretch is a part of a channel that Synchronous averages over the angle of a shaft.
+type Stretch struct {
+	Start      int64   // sample of the source from which Begin, End and the times of pulses count
+	Begin, End float64 // ends of the stretch, in samples after Start
+	Channel    int     // its number in the source, from 0
+	Scale      float64 // factor from samples to the physical unit
+}
+
 // Synchronous returns the mean squares of shaft orders in a channel by the time-synchronous average
-// (docs/method.md#split-half-spectra) over the whole revolutions between the samples begin and end,
-// relative to start. They are Fourier coefficients over the shaft's angle θ. The mean square of order k
-// is |A_k|²/2, with A_k = (1/πR)·Σ p(t_n) e^(−ikθ_n) Δθ_n over the samples p(t_n) of R revolutions. Only
-// the angle is interpolated: it grows evenly from pulse to pulse. Δθ_n reaches from the middle between
-// the sample before and this sample to the middle between this sample and the next.
+// (docs/method.md#split-half-spectra) over the whole revolutions in a stretch. They are Fourier coefficients over the
+// shaft's angle θ. The mean square of order k is |A_k|²/2, with A_k = (1/πR)·Σ p(t_n) e^(−ikθ_n) Δθ_n over the samples
+// p(t_n) of R revolutions. Only the angle is interpolated: it grows evenly from pulse to pulse. Δθ_n reaches from the
+// middle between the sample before and this sample to the middle between this sample and the next.
 //
-// power has one value per order. Samples are multiplied by scale first. revs is R. If there is no whole
-// revolution, Synchronous returns a *fault.Error.
-func Synchronous(ctx context.Context, src Source, start int64, channel int, scale float64, p *Pulses,
-	begin, end float64, orders []int,
-) (power []float64, revs int, err error) {
-	lo, hi := p.revolutions(begin, end)
+// power has one value per order, and revs is R. If there is no whole revolution, Synchronous returns a *fault.Error.
+func Synchronous(ctx context.Context, src Source, stretch Stretch, p *Pulses, orders []int) (
+	power []float64, revs int, err error,
+) {
+	lo, hi := p.revolutions(stretch.Begin, stretch.End)
 	if hi <= lo {
 		return nil, 0, wrong("tachometer", "a whole revolution", "none in the half", "")
 	}
 
 	times := p.Times[lo : hi+1]
 	revs = (hi - lo) / p.PerRev
-	sum := make([]complex128, len(orders))
-	first := int64(math.Ceil(times[0]))
-	last := int64(math.Floor(times[len(times)-1]))
 	angle := shaftAngle{times: times, step: 2 * math.Pi / float64(p.PerRev)}
-	total := angle.step * float64(len(times)-1)
+	sums, err := fourierSums(ctx, src, stretch, angle, orders)
+	if err != nil {
+		return nil, 0, err
+	}
+
+	for _, s := range sums {
+		a := stretch.Scale / (math.Pi * float64(revs))
+		re := real(s) * a
+		im := imag(s) * a
+		power = append(power, (re*re+im*im)/2)
+	}
+
+	return power, revs, nil
+}
+
+// fourierSums returns Σ p(t_n) e^(−ikθ_n) Δθ_n for each order k, over the samples from the first pulse of angle to its
+// last one.
+func fourierSums(ctx context.Context, src Source, stretch Stretch, angle shaftAngle, orders []int) (
+	[]complex128, error,
+) {
+	pulses := len(angle.times)
+	first := int64(math.Ceil(angle.times[0]))
+	last := int64(math.Floor(angle.times[pulses-1]))
+	total := angle.step * float64(pulses-1)
 	halfway := 0.0 // angle midway between the sample before and this one
 
+	sums := make([]complex128, len(orders))
 	blocks := blockReader{
-		interval: interval{start + first, last - first + 1}, src: src, channel: channel, size: tachoBlock,
+		interval: interval{stretch.Start + first, last - first + 1}, src: src, channel: stretch.Channel, size: tachoBlock,
 	}
 	for blocks.more() {
 		x, offset, err := blocks.read(ctx)
 		if err != nil {
-			return nil, 0, err
+			return nil, err
 		}
 
 		for i, v := range x {
@@ -112,19 +141,12 @@ func Synchronous(ctx context.Context, src Source, start int64, channel int, scal
 			d := next - halfway
 			halfway = next
 
-			for j, o := range orders {
-				sin, cos := math.Sincos(float64(o) * theta)
-				sum[j] += complex(v*d*cos, -v*d*sin)
+			for j, order := range orders {
+				sin, cos := math.Sincos(float64(order) * theta)
+				sums[j] += complex(v*d*cos, -v*d*sin)
 			}
 		}
 	}
 
-	for _, s := range sum {
-		a := scale / (math.Pi * float64(revs))
-		re := real(s) * a
-		im := imag(s) * a
-		power = append(power, (re*re+im*im)/2)
-	}
-
-	return power, revs, nil
+	return sums, nil
 }

@@ -74,7 +74,7 @@ func TestTachometer(t *testing.T) {
 			want := f0 + g*(2+4*float64(h))
 			assert.InDelta(t, want, pulses.ShaftHz(rate, begin, end), 1e-4*want, "half %d: rev/s", h+1)
 
-			p, _, err := Synchronous(ctx, src, 0, 1, 2, pulses, begin, end, []int{3, 6, 5})
+			p, _, err := Synchronous(ctx, src, Stretch{Begin: begin, End: end, Channel: 1, Scale: 2}, pulses, []int{3, 6, 5})
 			require.NoError(t, err)
 
 			for i, w := range []float64{4 * 0.125, 4 * 0.0002} {
@@ -104,7 +104,7 @@ func TestSynchronousNoise(t *testing.T) {
 		orders = append(orders, k)
 	}
 
-	p, _, err := Synchronous(ctx, src, 0, 1, 1, pulses, 0, n, orders)
+	p, _, err := Synchronous(ctx, src, Stretch{End: n, Channel: 1, Scale: 1}, pulses, orders)
 	require.NoError(t, err)
 
 	mean := 0.0
@@ -169,7 +169,7 @@ func TestPulseLoss(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, len(pulses.Times), pulses.Sharp, "all pulses are sharp")
 
-	p, _, err := Synchronous(ctx, src, 0, 1, 1, pulses, 0, n, []int{6, 12, 18})
+	p, _, err := Synchronous(ctx, src, Stretch{End: n, Channel: 1, Scale: 1}, pulses, []int{6, 12, 18})
 	require.NoError(t, err)
 
 	for i, order := range []int{6, 12, 18} {

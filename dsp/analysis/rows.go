@@ -72,34 +72,46 @@ func (r *Rows) addRun(ctx context.Context, run recording.Run, note *RunNote, not
 	}
 }
 
-// spectraRun computes the rows of a run of microphones.
-func (r *Rows) spectraRun(ctx context.Context, c dsp.OfSpectra, run recording.Run, note *RunNote) error {
+// describe describes a run of microphones for the construction, with the background of its channels and the pulses of
+// its tachometer. It returns an error if the background lacks a channel, or if the pulses cannot be found.
+func (r *Rows) describe(ctx context.Context, run recording.Run) (*dsp.Run, error) {
 	described := r.source.Run(r.file.Info, run.Run, run.Stats[0].Samples, run.Scale, run.Units)
 	described.Subtract = r.source.Settings.Background != nil && r.source.Settings.Background.Subtract
-	recs := slices.Clone(run.Run.Recordings)
-	var names []string
-	for i, rec := range recs {
-		name := r.file.Info.Channels[rec.Channels[0]].Name
-		names = append(names, "channel "+name)
-		if r.Background == nil {
-			continue
-		}
+	if r.Background != nil {
+		for i, rec := range run.Run.Recordings {
+			name := r.file.Info.Channels[rec.Channels[0]].Name
+			background, err := r.Background.Recordings(name, run.Units[i], r.file.Path)
+			if err != nil {
+				return nil, err
+			}
 
-		background, err := r.Background.Recordings(name, run.Units[i], r.file.Path)
-		if err != nil {
-			return err
+			described.Microphones[i].Background = background
 		}
-
-		described.Microphones[i].Background = background
 	}
 
 	if r.source.Settings.Tachometer != nil {
 		pulses, err := r.tachometer(ctx, run, described.Start, described.Samples)
 		if err != nil {
-			return err
+			return nil, err
 		}
 
 		described.Pulses = pulses
+	}
+
+	return described, nil
+}
+
+// spectraRun computes the rows of a run of microphones.
+func (r *Rows) spectraRun(ctx context.Context, c dsp.OfSpectra, run recording.Run, note *RunNote) error {
+	described, err := r.describe(ctx, run)
+	if err != nil {
+		return err
+	}
+
+	recs := slices.Clone(run.Run.Recordings)
+	var names []string
+	for _, rec := range recs {
+		names = append(names, "channel "+r.file.Info.Channels[rec.Channels[0]].Name)
 	}
 
 	segments, err := c.Spectra(described)

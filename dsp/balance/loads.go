@@ -19,7 +19,7 @@ type Loads struct {
 	*Balance
 	Tares   []Tare           // the recordings without wind that are subtracted: none, one, or one before and one after
 	Share   float64          // place of the runs between two tares: near 0 after the first, near 1 before the second
-	zeroed  *dsp.Polar       // the reading without wind; nil until zero reads it
+	zeroed  *dsp.Polar       // the reading without wind; nil until method zero has read it
 	pending []ingest.Warning // about the reading without wind, until a run reports them
 }
 
@@ -80,16 +80,12 @@ func (f *Loads) Series(ctx context.Context, res *recording.File, rec ingest.Reco
 	}
 
 	if f.Campaign.Axes == "body" {
-		if run.angle == nil {
-			alpha, err := f.need(res.Path, rec, "alpha_deg")
-			if err != nil {
-				return nil, warnings, err
-			}
-
-			run.angle = []float64{alpha}
+		angle, err := f.angleOfAttack(res.Path, rec, run)
+		if err != nil {
+			return nil, warnings, err
 		}
 
-		addWindAxes(series, run.angle)
+		addWindAxes(series, angle)
 	}
 
 	d := f.Model
@@ -110,6 +106,21 @@ func (f *Loads) Series(ctx context.Context, res *recording.File, rec ingest.Reco
 	}
 
 	return outcomes, warnings, nil
+}
+
+// angleOfAttack returns the angle of attack of a run in degrees, one value or one for each sample: by the balance's arm
+// or, if the balance does not state it, by the condition alpha_deg. It returns an error if neither is known.
+func (f *Loads) angleOfAttack(path string, rec ingest.Recording, run *measured) ([]float64, error) {
+	if run.angle != nil {
+		return run.angle, nil
+	}
+
+	alpha, err := f.need(path, rec, "alpha_deg")
+	if err != nil {
+		return nil, err
+	}
+
+	return []float64{alpha}, nil
 }
 
 // seriesByRole returns the measured series by their roles, in the units that the roles' names state. It warns of

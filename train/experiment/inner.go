@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"doubletake/ingest/setting"
+	"doubletake/internal/lists"
 	"doubletake/train/holdout"
 	"doubletake/train/honest"
 )
@@ -31,13 +32,8 @@ func (e *Experiment) Inner(split Split, condition string) ([]Split, error) {
 			"be planned; name another condition", condition)
 	}
 
-	var values []float64
-	for _, v := range all {
-		if e.trainsOn(split.Test, condition, v) {
-			values = append(values, v)
-		}
-	}
-
+	trained := func(v float64) bool { return e.trainsOn(split.Test, condition, v) }
+	values, _ := lists.Split(all, trained)
 	grouping := honest.Learner{Condition: condition, Tolerance: split.Test.Within(condition)}.Grouping(values)
 	if len(grouping.Names) < 2 {
 		return nil, setting.Errorf(key, "expected at least 2 groups of %s in the training set of split %q, found %d",
@@ -46,15 +42,7 @@ func (e *Experiment) Inner(split Split, condition string) ([]Split, error) {
 
 	var splits []Split
 	for group := range grouping.Names {
-		var held, rest []float64
-		for i, v := range values {
-			if grouping.Group[i] == group {
-				held = append(held, v)
-			} else {
-				rest = append(rest, v)
-			}
-		}
-
+		held, rest := divideGroup(values, grouping.Group, group)
 		if same(rest) && slices.Contains(e.Inputs, condition) {
 			return nil, setting.Errorf(key, "expected at least 3 groups of the input %s in the training set of split %q, "+
 				"found %d: without one of them it would be constant; name another condition", condition, split.Name,
@@ -68,6 +56,19 @@ func (e *Experiment) Inner(split Split, condition string) ([]Split, error) {
 	}
 
 	return splits, nil
+}
+
+// divideGroup returns the values of a group, and the other values. groups has the group of each value.
+func divideGroup(values []float64, groups []int, group int) (own, rest []float64) {
+	for i, v := range values {
+		if groups[i] == group {
+			own = append(own, v)
+		} else {
+			rest = append(rest, v)
+		}
+	}
+
+	return own, rest
 }
 
 // trainsOn reports whether the training set can have rows with a value of a condition. It returns true if only the
