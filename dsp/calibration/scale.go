@@ -25,7 +25,7 @@ type Scale struct {
 // Chain describes how the samples of a campaign's channels become physical units.
 type Chain struct {
 	Settings *setting.Calibration             // the chain that all channels have; nil if it is not known
-	Values   map[string][]setting.NamedNumber // gain_db and sensitivity_v_per_pa of single channels
+	Values   map[string][]setting.NamedNumber // gain_db (of Settings, then of Table) and sensitivity_v_per_pa of channels
 	Table    string                           // the table of microphones that states Values, for texts
 	Columns  bool                             // the channels are columns of a balance, whose units are kept
 	Measured []Sensitivity                    // by the calibrator's recordings; nil without a calibrator
@@ -88,56 +88,59 @@ func (c *Chain) Scale(info ingest.Info, ch int) (Scale, error) {
 }
 
 // gainDB returns the gain of channel ch of a file in dB, or 0 if nothing states one. The table of microphones and the
-// configuration may both state gains: these are amplifiers in a row, so that their gains add up.
+// configuration may both state a gain: these are amplifiers in a row, so that their gains add up. gainDB returns an
+// error if the table has two rows with a gain of the channel, or if the configuration has two gains of it.
 func (c *Chain) gainDB(info ingest.Info, ch int) (float64, error) {
-	gains, err := c.channelValues("gain_db", info, ch)
+	gains := c.Values["gain_db"]
+	configured := 0 // gains of the configuration, which are in front of those of the table
+	if c.Settings != nil {
+		configured = min(len(c.Settings.ChannelGainDB), len(gains))
+	}
+
+	own, err := onlyValue(gains[:configured], info, ch, info.Path, "one gain in channel_gain_db")
 	if err != nil {
 		return 0, err
 	}
 
-	sum := 0.0
-	for _, gain := range gains {
-		sum += gain.Value
+	stated, err := onlyValue(gains[configured:], info, ch, c.Table, "one gain")
+	if err != nil {
+		return 0, err
 	}
 
-	return sum, nil
+	return own + stated, nil
 }
 
 // sensitivity returns the sensitivity in V/Pa that the table of microphones states for channel ch of a file, or 0 if it
 // states none. It returns an error if two rows state one: they may call the channel by its name and by its number.
 func (c *Chain) sensitivity(info ingest.Info, ch int) (float64, error) {
-	stated, err := c.channelValues("sensitivity_v_per_pa", info, ch)
-	if err != nil || len(stated) == 0 {
-		return 0, err
-	}
-
-	if len(stated) > 1 {
-		first := stated[0].Name
-		second := stated[1].Name
-		return 0, fault.At(c.Table, "channel "+info.Channels[ch].Name, "one sensitivity",
-			fmt.Sprintf("rows %s and %s with one each", first, second),
-			"delete a row, or correct its channel")
-	}
-
-	return stated[0].Value, nil
+	return onlyValue(c.Values["sensitivity_v_per_pa"], info, ch, c.Table, "one sensitivity")
 }
 
-// channelValues returns the values with a name that are stated for channel ch of a file. It returns an error if a value
-// is stated for a channel that the file does not have.
-func (c *Chain) channelValues(name string, info ingest.Info, ch int) ([]setting.NamedNumber, error) {
-	var values []setting.NamedNumber
-	for _, value := range c.Values[name] {
+// onlyValue returns the value of a list that is stated for channel ch of a file, or 0 if none is. It returns an error
+// if two values are stated for the channel, or one for a channel that the file does not have. path is the file that the
+// first error names, and want describes the value.
+func onlyValue(list []setting.NamedNumber, info ingest.Info, ch int, path, want string) (float64, error) {
+	var found []setting.NamedNumber // values of the channel
+	for _, value := range list {
 		k, err := ingest.FindChannel(info, value.Name)
 		if err != nil {
-			return nil, err
+			return 0, err
 		}
 
 		if k == ch {
-			values = append(values, value)
+			found = append(found, value)
 		}
 	}
 
-	return values, nil
+	switch len(found) {
+	case 0:
+		return 0, nil
+	case 1:
+		return found[0].Value, nil
+	}
+
+	return 0, fault.At(path, "channel "+info.Channels[ch].Name, want,
+		fmt.Sprintf("rows %s and %s with one each", found[0].Name, found[1].Name), "delete a row, or correct its channel")
 }
 
 // soundUnit converts a microphone's unit. If the stated unit is a unit of pressure or voltage other than Pa and V, such

@@ -28,17 +28,30 @@ func TestSoundUnit(t *testing.T) {
 	}
 }
 
-// Rows may call a channel by its number or by its name. Gains of amplifiers in a row add up, and a microphone has one
-// sensitivity. The expected gain is the sum by hand.
+// Rows may call a channel by its number or by its name. The gains of the configuration and of the table add up, and
+// each of them states one gain. A microphone has one sensitivity. The expected gain is the sum by hand.
 func TestValuesOfOneChannel(t *testing.T) {
 	twice := []setting.NamedNumber{{Name: "1", Value: 0.05}, {Name: "mic1", Value: 0.05}}
 	info := ingest.Info{Path: "a.wav", Channels: []ingest.Channel{{Name: "mic1"}, {Name: "mic2"}}}
 
 	gains := []setting.NamedNumber{{Name: "1", Value: 20}, {Name: "mic1", Value: 6}}
-	chain := &Chain{Values: map[string][]setting.NamedNumber{"gain_db": gains}}
+	chain := &Chain{
+		Settings: &setting.Calibration{ChannelGainDB: gains[:1]},
+		Values:   map[string][]setting.NamedNumber{"gain_db": gains},
+	}
 	gain, err := chain.gainDB(info, 0)
 	require.NoError(t, err)
 	require.InDelta(t, 26, gain, 1e-12)
+
+	chain = &Chain{Table: "microphones.csv", Values: map[string][]setting.NamedNumber{"gain_db": gains}}
+	_, err = chain.Scale(info, 0)
+	require.EqualError(t, err, "microphones.csv: channel mic1: expected one gain, found rows 1 and mic1 with one each "+
+		"(delete a row, or correct its channel)")
+
+	chain.Settings = &setting.Calibration{ChannelGainDB: gains}
+	_, err = chain.Scale(info, 0)
+	require.EqualError(t, err, "a.wav: channel mic1: expected one gain in channel_gain_db, found rows 1 and mic1 with "+
+		"one each (delete a row, or correct its channel)")
 
 	chain = &Chain{Table: "microphones.csv", Values: map[string][]setting.NamedNumber{"sensitivity_v_per_pa": twice}}
 	_, err = chain.Scale(info, 0)

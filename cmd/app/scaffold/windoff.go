@@ -3,6 +3,7 @@ package scaffold
 import (
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"doubletake/ingest/campaign"
@@ -45,20 +46,23 @@ func (p *plan) splitWindOff(files []string) []string {
 }
 
 // placeWindOff puts the recordings without wind and of the background to use, after the channels and conditions of the
-// recordings are known.
+// recordings are known. For microphones, both kinds are a background. For a balance, recordings without wind are its
+// tare, and recordings of a background are of no use.
 func (p *plan) placeWindOff() {
-	switch {
-	case p.Spectra:
-		p.takeBackgrounds(append(p.backgrounds, p.windOff...))
-	case len(p.backgrounds) > 0:
-		p.leaveSetup(p.backgrounds, "recordings of a background are for microphones")
-	}
-
-	if p.Spectra || len(p.windOff) == 0 {
+	if p.Spectra {
+		p.takeBackgrounds(slices.Concat(p.backgrounds, p.windOff))
 		return
 	}
 
-	if isClear := p.takeWindOff(); !isClear {
+	if len(p.backgrounds) > 0 {
+		p.leaveSetup(p.backgrounds, "recordings of a background are for microphones")
+	}
+
+	if len(p.windOff) == 0 {
+		return
+	}
+
+	if isTaken := p.takeWindOff(); !isTaken {
 		p.leaveSetup(p.windOff, "recordings without wind by their names: name them under balance: {tare: …}")
 	}
 }
@@ -99,8 +103,8 @@ func someFiles(files []string) string {
 	return countOf(len(files)) + " (first " + files[0] + ")"
 }
 
-// takeWindOff proposes the tare of a balance, and reports whether the names show which recordings without wind belong
-// to which runs.
+// takeWindOff proposes the recordings without wind as the tare of a balance. It proposes nothing and returns false if
+// the names do not show which of them belong to which runs.
 func (p *plan) takeWindOff() bool {
 	before, after := vocabulary.SplitBeforeAfter(p.windOff)
 	file, isClear := p.tarePattern(before)
@@ -122,32 +126,29 @@ func (p *plan) takeWindOff() bool {
 	return true
 }
 
-// tarePattern returns the name of a recording without wind, or the pattern that gives each run its own. It returns
-// false if the names state other conditions than the names of the runs, or if one of them does not fit the pattern.
+// tarePattern returns the name of the only file, or the pattern of the names of several files. The fields of the
+// pattern are conditions of the runs, whose values give each run its own file. tarePattern returns false if the names
+// differ in something that is not a condition of the runs, or if one of the names does not fit the pattern.
 func (p *plan) tarePattern(files []string) (string, bool) {
 	if len(files) == 1 {
 		return files[0], true
 	}
 
 	names := role.ReadNames(files)
-	known := map[string]bool{}
-	for _, column := range p.sheet.WithRole(role.Input, role.Thing, role.Day) {
-		known[column.Name] = true
-	}
-
+	conditions := p.sheet.WithRole(role.Input, role.Thing, role.Day)
 	for _, column := range names.Columns {
 		if column.CountDistinct() < 2 {
-			continue
+			continue // the pattern has its text as it is
 		}
 
-		own := p.sheet.ByName(column.Name)
-		if !known[column.Name] || own == nil {
+		i := slices.IndexFunc(conditions, func(c *role.Column) bool { return c.Name == column.Name })
+		if i < 0 {
 			return "", false
 		}
 
-		column.Role = own.Role
-		if own.Role != role.Input {
-			column.Values = nil
+		column.Role = conditions[i].Role
+		if column.Role != role.Input {
+			column.Values = nil // a thing or a day is a field of text, even if its names are numbers
 		}
 	}
 

@@ -33,29 +33,40 @@ func Example() {
 	// Response (Trigger) m/s^2 51200 21
 }
 
-// Increments that are written in ms give the same rate as in s. The numbers of an X column, if they are taken for ms,
-// give a rate a thousand times as high.
+// A unit of ms in the header changes the rate. Expected: increments in ms, a thousand times as great, give the rate of
+// the increments in s; numbers of an X column that are taken for ms give a rate a thousand times as high.
 func TestMilliseconds(t *testing.T) {
-	for name, change := range map[string][2]string{
-		"no_x.lvm":  {"Delta_X\t1.953125E-5\t1.953125E-5", "X_Unit_Label\tms\tms\t\r\nDelta_X\t1.953125E-2\t1.953125E-2"},
-		"one_x.lvm": {"Delta_X\t", "X_Unit_Label\tms\tms\t\r\nDelta_X\t"},
+	for _, c := range []struct {
+		file     string
+		old, new string // in the header
+		factor   float64
+	}{
+		{
+			"no_x.lvm", "Delta_X\t1.953125E-5\t1.953125E-5",
+			"X_Unit_Label\tms\tms\t\r\nDelta_X\t1.953125E-2\t1.953125E-2", 1,
+		},
+		{"one_x.lvm", "Delta_X\t", "X_Unit_Label\tms\tms\t\r\nDelta_X\t", 1000},
 	} {
-		b := ingesttest.Testdata(t, name)
-		require.True(t, bytes.Contains(b, []byte(change[0])), "%s has no %q", name, change[0])
+		b := ingesttest.Testdata(t, c.file)
+		want := c.factor * rateOfSecond(t, b)
 
-		rate := func(b []byte) float64 {
-			r := ingesttest.Open(t, Format, b, ingest.Options{})
-
-			return r.Info().Channels[1].RateHz
-		}
-
-		want := rate(b)
-		if name == "one_x.lvm" { // the same numbers are milliseconds
-			want *= 1000
-		}
-
-		assert.InDelta(t, want, rate(bytes.Replace(b, []byte(change[0]), []byte(change[1]), 1)), 1e-9*want, "%s: Hz", name)
+		assert.InDelta(t, want, rateOfSecond(t, replaced(t, b, c.old, c.new)), 1e-9*want, "%s: Hz", c.file)
 	}
+}
+
+// rateOfSecond returns the rate of the second channel of a file in Hz.
+func rateOfSecond(t *testing.T, b []byte) float64 {
+	t.Helper()
+
+	return ingesttest.Open(t, Format, b, ingest.Options{}).Info().Channels[1].RateHz
+}
+
+// replaced returns a file with a text in each place of an old one, which it must have.
+func replaced(t *testing.T, b []byte, old, with string) []byte {
+	t.Helper()
+	require.Contains(t, string(b), old)
+
+	return bytes.ReplaceAll(b, []byte(old), []byte(with))
 }
 
 // The files have the values that testdata/make.py gave them.
@@ -86,13 +97,11 @@ func TestDescribed(t *testing.T) {
 	}
 }
 
+// Damaged files are refused with what was expected and what was found.
 func TestRefused(t *testing.T) {
-	b, several := ingesttest.Testdata(t, "no_x.lvm"), ingesttest.Testdata(t, "segments.lvm")
-	swap := func(b []byte, old, with string) []byte {
-		require.True(t, bytes.Contains(b, []byte(old)), "%v", old)
-		return bytes.ReplaceAll(b, []byte(old), []byte(with))
-	}
-
+	b := ingesttest.Testdata(t, "no_x.lvm")
+	several := ingesttest.Testdata(t, "segments.lvm")
+	otherNames := bytes.Replace(several, []byte("X_Value\ta\tb"), []byte("X_Value\ta\tc"), 1) // in the first segment only
 	ingesttest.Refused(t, Format, []struct {
 		File []byte
 		Want string
@@ -101,28 +110,36 @@ func TestRefused(t *testing.T) {
 		{b[:400], "expected a line that begins with X_Value, found the end of the file"},
 		{b[:len(b)-100], "the header claims 21 samples, there are 17"},
 		{b[:bytes.Index(b, []byte("X_Value"))+40], "the header claims 21 samples, there are 0"},
-		{swap(b, "X_Columns\tNo", "X_Columns\tTwo"), "expected X_Columns No, One or Multi, found Two"},
-		{
-			bytes.Replace(several, []byte("X_Value\ta\tb"), []byte("X_Value\ta\tc"), 1),
-			"expected segments of the same channels",
-		},
-		{swap(several, "X_Value\ta", "X_Value\t\x97g\x97\xcd"), "found another encoding"},
+		{replaced(t, b, "X_Columns\tNo", "X_Columns\tTwo"), "expected X_Columns No, One or Multi, found Two"},
+		{otherNames, "expected segments of the same channels"},
+		{replaced(t, several, "X_Value\ta", "X_Value\t\x97g\x97\xcd"), "found another encoding"},
 		{[]byte("LabVIEW Measurement\t\n***End_of_Header***\t\n"), "expected a segment of numbers"},
 	})
+}
 
-	r := ingesttest.Open(t, Format, swap(b, "1.953125E-5", "0.000163"), ingest.Options{})
+// An increment of few digits stands for a whole rate: 1/0.000163 is 6134.97.
+func TestRateOfFewDigits(t *testing.T) {
+	b := replaced(t, ingesttest.Testdata(t, "no_x.lvm"), "1.953125E-5", "0.000163")
+	info := ingesttest.Open(t, Format, b, ingest.Options{}).Info()
 
-	assert.Equal(t, 6135.0, r.Info().Channels[0].RateHz, "1/0.000163 is 6134.97")
-	assert.Equal(t, "rate-digits", ingesttest.Codes(r.Info().Warnings))
+	assert.Equal(t, 6135.0, info.Channels[0].RateHz)
+	assert.Equal(t, "rate-digits", ingesttest.Codes(info.Warnings))
+}
 
-	r = ingesttest.Open(t, Format, b[:len(b)-100], ingest.Options{Truncated: "use"})
+// With truncated: use, a file that is cut short has the rows that are whole.
+func TestTruncatedUse(t *testing.T) {
+	b := ingesttest.Testdata(t, "no_x.lvm")
+	info := ingesttest.Open(t, Format, b[:len(b)-100], ingest.Options{Truncated: "use"}).Info()
 
-	assert.EqualValues(t, 17, r.Info().Channels[0].Samples)
-	assert.Equal(t, "truncated", ingesttest.Codes(r.Info().Warnings))
+	assert.EqualValues(t, 17, info.Channels[0].Samples)
+	assert.Equal(t, "truncated", ingesttest.Codes(info.Warnings))
+}
 
-	wrong := bytes.Clone(b)
-	wrong[len(wrong)-4] = 'x'
-	r = ingesttest.Open(t, Format, wrong, ingest.Options{})
+// A cell that is not a number is an error when its channel is read, not when the file is opened.
+func TestBadCell(t *testing.T) {
+	b := ingesttest.Testdata(t, "no_x.lvm")
+	b[len(b)-4] = 'x'
+	r := ingesttest.Open(t, Format, b, ingest.Options{})
 
 	n, err := r.Read([]int{1}, 0, [][]float64{make([]float64, 21)})
 	ingesttest.WantDataError(t, n, err, "column 3: expected a number")

@@ -82,43 +82,62 @@ func (h *header) kindOfRow(row int) rowKind {
 	}
 
 	below := h.kindsBelow(row + 1)
-	odd := 0     // words above numbers
-	numbers := 0 // numbers above numbers
-	hasUnit := false
-	for i, cell := range cells {
-		switch kind := h.kind(cell); {
-		case below[i] != numberCell:
-		case kind == wordCell:
-			odd++
-			hasUnit = hasUnit || isSureUnit(string(cell))
-		case kind == numberCell:
-			numbers++
-		}
-	}
-
-	if odd == 0 {
-		isFirstEmpty := len(cells[0]) == 0 && below[0] != emptyCell && h.isFilledBelow(row+1, 0)
-		if isFirstEmpty && h.isWholeBelow(row+1) && h.hasNamesAbove(row) {
+	found := h.countAboveNumbers(cells, below)
+	if found.words == 0 {
+		if below[0] != emptyCell && h.isUnlabelledPositions(row, cells) {
 			return rowOfPositions
 		}
 
 		return rowOfData
 	}
 
-	isFirstOdd := below[0] == numberCell && h.kind(cells[0]) == wordCell
-	isOnlyFirstOdd := isFirstOdd && odd == 1
+	beginsWithWord := below[0] == numberCell && h.kind(cells[0]) == wordCell
+	hasOnlyLabel := beginsWithWord && found.words == 1
 	switch {
 	case areUnitsBelow(cells):
 		return rowOfUnits
-	case isOnlyFirstOdd && positionLabel.Match(cells[0]) && h.hasNamesAbove(row):
+	case hasOnlyLabel && positionLabel.Match(cells[0]) && h.hasNamesAbove(row):
 		return rowOfPositions
-	case isOnlyFirstOdd && h.isSetting(cells):
+	case hasOnlyLabel && h.isSetting(cells):
 		return rowOfData // findFirstRow takes it for a setting
-	case isFirstOdd || hasUnit || odd > numbers:
+	case beginsWithWord || found.hasUnit || found.words > found.numbers:
 		return rowUnknown
 	}
 
 	return rowOfData // a bad cell, which reading its column reports
+}
+
+// aboveNumbers counts the cells of a row in columns whose cells below are numbers.
+type aboveNumbers struct {
+	words   int
+	numbers int
+	hasUnit bool // one of the words is a unit without doubt
+}
+
+// countAboveNumbers counts the cells of a row that are above numbers. below has the kind of each column below the row.
+func (h *header) countAboveNumbers(cells [][]byte, below []cellKind) aboveNumbers {
+	var found aboveNumbers
+	for i, cell := range cells {
+		if below[i] != numberCell {
+			continue
+		}
+
+		switch h.kind(cell) {
+		case wordCell:
+			found.words++
+			found.hasUnit = found.hasUnit || isSureUnit(string(cell))
+		case numberCell:
+			found.numbers++
+		}
+	}
+
+	return found
+}
+
+// isUnlabelledPositions reports whether line number row, whose cells are numbers, has positions without a label: its
+// first cell is the only empty one down to the end of the sample, and names are above it.
+func (h *header) isUnlabelledPositions(row int, cells [][]byte) bool {
+	return len(cells[0]) == 0 && h.isWholeBelow(row+1) && h.hasNamesAbove(row)
 }
 
 // meetsData reports whether line number row is a row of data, or one of units or positions above such a row.
