@@ -263,7 +263,7 @@ func columnsRead(settings *setting.Campaign, conditions []string) []string {
 		}
 	}
 
-	return withoutEmpty(names)
+	return lists.Names(names)
 }
 
 // AngleColumn reports whether the balance's angle is a column of the files, and not one of the conditions.
@@ -286,10 +286,4 @@ func airKnown(settings *setting.Campaign, conditions []string) bool {
 	flow := settings.Balance.Flow
 
 	return flow.Quantity == "q_pa" || flow.Pressure != ""
-}
-
-// withoutEmpty lists the names in order, each once, without "".
-func withoutEmpty(names []string) []string {
-	_, distinct := lists.Index(names)
-	return slices.DeleteFunc(distinct, func(name string) bool { return name == "" })
 }

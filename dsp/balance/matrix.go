@@ -10,6 +10,7 @@ import (
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/setting"
+	"doubletake/internal/lists"
 )
 
 // addIdentityMatrix describes a balance whose columns contain forces as a balance of voltages whose matrix is the
@@ -27,7 +28,7 @@ func addIdentityMatrix(settings *setting.Campaign) bool {
 	}
 
 	bal := *settings.Balance // a copy: the experiments of a file share the configuration's balance
-	bal.Voltages = withoutEmpty(names)
+	bal.Voltages = lists.Names(names)
 	bal.Components = slices.Clone(bal.Voltages)
 	for i := range bal.Voltages {
 		row := make([]float64, len(bal.Voltages))

@@ -49,6 +49,22 @@ type Sensitivity struct {
 	Fault *fault.Error `json:"fault,omitempty"`
 }
 
+// Recordings lists the recordings of the calibrator as the configuration names them, without results. Channel is "" if
+// the configuration does not name the channel.
+func Recordings(calibrator *setting.Calibrator) []Sensitivity {
+	if calibrator.File != "" {
+		return []Sensitivity{{File: calibrator.File, Channel: calibrator.Channel}}
+	}
+
+	var files []Sensitivity
+	for _, r := range calibrator.Recordings {
+		path, own, _ := strings.Cut(r.Value, "#")
+		files = append(files, Sensitivity{Target: r.Name, File: path, Channel: own})
+	}
+
+	return files
+}
+
 // text describes the sensitivity for tables and the page.
 func (s Sensitivity) text() string {
 	unit := cmp.Or(s.Unit, "file unit")

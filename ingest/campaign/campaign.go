@@ -2,7 +2,6 @@ package campaign
 
 import (
 	"context"
-	"path/filepath"
 	"slices"
 
 	"doubletake/ingest"
@@ -41,32 +40,40 @@ func (c *Campaign) Check() []ingest.Warning {
 }
 
 // Read finds the recordings of microphones that settings name, and reads them: their channels, runs, conditions and
-// statistics. Conditions come from the names of the files, from the table of conditions, from attributes and from
-// constants. The samples keep the units of the files: package calibration of dsp computes their scales. Read returns a
-// *fault.Error about the first file that cannot be read or contradicts its conditions.
+// statistics. Conditions come from the names of the files, from the tables of conditions and of microphones, from
+// attributes, from files next to the recordings and from constants. The samples keep the units of the files: package
+// calibration of dsp computes their scales. Read returns a *setting.Error about a setting that does not fit the
+// campaign, and a *fault.Error about the first file that cannot be read or contradicts its conditions.
 func Read(ctx context.Context, settings *setting.Campaign, project setting.Project) (*Campaign, error) {
-	all, files, warnings, err := Find(settings.Files, settings.Exclude.Files(), project.Dir)
+	inventory := NewInventory(*settings, project)
+	if err := inventory.FindFiles(); err != nil {
+		return nil, err
+	}
+
+	conditions, texts, err := inventory.Columns()
 	if err != nil {
 		return nil, err
 	}
 
-	roles := condition.Roles{
-		Run: settings.Run, Things: settings.Things, Occasions: settings.Occasions,
-		Spellings: setting.ByName(settings.Spellings),
-	}
+	roles := inventory.Roles
 	source := &Source{
-		Settings: settings, Roles: roles, Grouping: Grouping{Channels: settings.Channels, Roles: roles},
-		Labels: slices.Concat(settings.Things, settings.Occasions),
+		Settings: &inventory.Settings, Roles: roles,
+		Grouping: Grouping{Channels: inventory.Settings.Channels, Roles: roles},
+		Labels:   roles.GroupedAmong(texts),
 	}
 
-	facts, more, err := source.factsOf(project, all, files)
+	source.Convert, err = inventory.Conversions(conditions)
 	if err != nil {
 		return nil, err
 	}
 
-	c := &Campaign{Warnings: slices.Concat(warnings, more)}
-	for i, name := range files {
-		file, err := source.readFile(ctx, project, filepath.ToSlash(name), &facts[i])
+	if err := inventory.Settle(source); err != nil {
+		return nil, err
+	}
+
+	c := &Campaign{Warnings: inventory.Warnings}
+	for i := range inventory.Files {
+		file, err := source.readFile(ctx, project, &inventory.Files[i])
 		if err != nil {
 			return nil, err
 		}
@@ -79,63 +86,16 @@ func Read(ctx context.Context, settings *setting.Campaign, project setting.Proje
 	return c, nil
 }
 
-// factsOf returns what names and the table of conditions state of the files. all are the files that were found, which
-// the rows of the table may mean.
-func (s *Source) factsOf(project setting.Project, all, files []string) ([]Facts, []ingest.Warning, error) {
-	facts := make([]Facts, len(files))
-	if s.Settings.Pattern != "" {
-		pattern, err := ParsePattern(s.Settings.Pattern)
-		if err != nil {
-			return nil, nil, setting.Errorf("pattern", "%v", err)
-		}
-
-		for i, file := range files {
-			facts[i].Named, err = pattern.Match(file)
-			if err != nil {
-				return nil, nil, err
-			}
-
-			s.Roles.Spellings.Rename(facts[i].Named)
-		}
-	}
-
-	if s.Settings.Conditions == "" {
-		return facts, nil, nil
-	}
-
-	log := s.Settings.Log
-	table, err := ReadLog(project.Resolve(s.Settings.Conditions), LogOptions{
-		Files: all, Columns: setting.ByName(log.Columns), Ignore: log.Ignore,
-		Missing: slices.Concat(s.Settings.Missing, log.Missing), Names: s.Roles.Names(),
-		Decimal: DecimalSigns[log.Decimal], Units: setting.ByName(s.Settings.Units), Spellings: s.Roles.Spellings,
-	})
-	if err != nil {
-		return nil, nil, err
-	}
-
-	table, unused := table.Without(all, files)
-	rows, err := table.ForFiles(files)
-	if err != nil {
-		return nil, nil, err
-	}
-
-	for i := range facts {
-		facts[i].Rows = rows[i]
-	}
-
-	return facts, slices.Concat(table.Warnings, unused), nil
-}
-
-// readFile reads the file with a name and computes the statistics of its runs.
-func (s *Source) readFile(ctx context.Context, project setting.Project, name string, f *Facts,
-) (*recording.File, error) {
+// readFile reads a file and computes the statistics of its runs.
+func (s *Source) readFile(ctx context.Context, project setting.Project, f *File) (*recording.File, error) {
+	name := f.Name
 	rd, err := format.Open(project.Resolve(name), s.Settings.Options().In(ctx, name))
 	if err != nil {
 		return nil, fault.Named(err, name)
 	}
 	defer rd.Close()
 
-	runs, warnings, err := s.Runs(ctx, rd, name, f)
+	runs, warnings, err := s.Runs(ctx, rd, name, &f.Facts)
 	if err != nil {
 		return nil, err
 	}

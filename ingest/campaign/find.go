@@ -105,8 +105,8 @@ func newExclusions(patterns, files []string) *exclusions {
 	return x
 }
 
-// MatchedBy returns the files that a pattern of Find's exclusions matches.
-func MatchedBy(pattern string, files []string) []string {
+// matchedBy returns the files that a pattern of Find's exclusions matches.
+func matchedBy(pattern string, files []string) []string {
 	x := newExclusions([]string{pattern}, files)
 
 	var matched []string

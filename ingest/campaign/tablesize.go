@@ -9,9 +9,20 @@ import (
 // sampledBytes is the size of the beginning of a table from which the number of its rows is estimated.
 const sampledBytes = 1 << 16
 
-// EstimateRows estimates the number of rows of a table: of text by the length of its first lines, otherwise by the
+// EstimateRows estimates the number of rows of the table. It returns 0 if no file can be read.
+func (t *ResultTable) EstimateRows() float64 {
+	columns := len(t.Options.Inputs) + len(t.Options.Y1) + len(t.Options.Y2)
+	rows := 0.0
+	for _, file := range t.Files {
+		rows += estimateRows(file.Path, columns)
+	}
+
+	return rows
+}
+
+// estimateRows estimates the number of rows of a table: of text by the length of its first lines, otherwise by the
 // number of its columns. It returns 0 if the file cannot be read.
-func EstimateRows(path string, columns int) float64 {
+func estimateRows(path string, columns int) float64 {
 	file, err := os.Open(path)
 	if err != nil {
 		return 0

@@ -52,6 +52,18 @@ func (r Roles) Grouped(column string) bool {
 	return column != RunColumn(r.Run) && slices.Contains(slices.Concat(r.Declared(), r.Groups), column)
 }
 
+// GroupedAmong lists the columns among texts by which recordings are grouped.
+func (r Roles) GroupedAmong(texts []string) []string {
+	var grouped []string
+	for _, name := range texts {
+		if r.Grouped(name) {
+			grouped = append(grouped, name)
+		}
+	}
+
+	return grouped
+}
+
 // Declared lists the things and occasions, whose cells are names.
 func (r Roles) Declared() []string { return slices.Concat(r.Things, r.Occasions) }
 

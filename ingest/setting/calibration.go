@@ -82,6 +82,22 @@ type Calibrator struct {
 // SetDefaults stores the default values of the section.
 func (c *Calibrator) SetDefaults() { c.SpreadDB = 0.2 }
 
+// Files lists the paths of the calibrator's recordings, as far as they are known: a pattern has none before it is
+// searched.
+func (c *Calibrator) Files() []string {
+	if c.File != "" {
+		return []string{c.File}
+	}
+
+	var files []string
+	for _, recording := range c.Recordings {
+		file, _, _ := strings.Cut(recording.Value, "#")
+		files = append(files, file)
+	}
+
+	return files
+}
+
 // ChannelField is the field of a calibrator's pattern that stands for the channel.
 const ChannelField = "{channel}"
 

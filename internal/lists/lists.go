@@ -90,6 +90,12 @@ func Index[T comparable](list []T) (index []int, distinct []T) {
 	return index, distinct
 }
 
+// Names lists the names in order, each once, without "".
+func Names(names []string) []string {
+	_, distinct := Index(names)
+	return slices.DeleteFunc(distinct, func(name string) bool { return name == "" })
+}
+
 // Alike groups equal elements. It returns the places of the elements of each group. Groups are in order of first
 // appearance, and the result is empty but not nil if there are no elements.
 func Alike[T comparable](list []T) [][]int {

@@ -106,13 +106,13 @@ func (s *dspStage) planFile(f *File) *engine.Task {
 		Weight: 0.012, Deps: []engine.Dep{f.Result}, Packed: true,
 	}
 
-	f.Needs(task)
+	f.raw.Needs(task)
 
 	if s.background != nil {
 		task.Deps = append(task.Deps, *s.background)
 	}
 
-	for _, tare := range slices.Backward(f.Tares) {
+	for _, tare := range slices.Backward(f.tares) {
 		if !slices.Contains(task.Files, *tare.File) {
 			tare.Needs(task)
 		}

@@ -16,7 +16,7 @@ func checkTares(ctx context.Context, ing ingestResult) error {
 
 	seen := map[string]bool{}
 	for _, file := range r.Files {
-		for _, t := range file.Tares {
+		for _, t := range file.tares {
 			if seen[t.Name] {
 				continue
 			}
@@ -34,7 +34,7 @@ func checkTares(ctx context.Context, ing ingestResult) error {
 // loadsOf returns the calculation of outcomes from a balance's channels in a file.
 func loadsOf(src *Source, file *File) *balance.Loads {
 	loads := &balance.Loads{Balance: src.Balance, Share: file.Share}
-	for _, tare := range file.Tares {
+	for _, tare := range file.tares {
 		loads.Tares = append(loads.Tares, tareOf(tare))
 	}
 

@@ -64,7 +64,7 @@ func (r fileRun) rows(ctx context.Context, job *engine.Job) (*analysis.Rows, *an
 		return tables, notes, nil
 	}
 
-	err := tables.AddFile(ctx, res, r.file.Path(job), notes)
+	err := tables.AddFile(ctx, res, r.file.raw.Path(job), notes)
 	if isBadRecording(r.src, err) {
 		skipped := &Skipped{Path: r.file.Name, Reason: err.Error()}
 		return analysis.NewRows(source), &analysis.FileNotes{Skipped: skipped}, nil

@@ -52,7 +52,7 @@ func plannedDSP(t *testing.T, files map[string]string, ingest, dsp string) *inge
 func result(t *testing.T, b *ingested, i int, conditions map[string]float64) *FileResult {
 	t.Helper()
 	r := b.Files[i]
-	rd, err := format.Open(r.File.Open, b.Source.Options)
+	rd, err := format.Open(r.raw.File.Open, b.Source.Options)
 	require.NoError(t, err)
 	defer rd.Close()
 	info := rd.Info()

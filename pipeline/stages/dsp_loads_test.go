@@ -204,7 +204,7 @@ func TestFileOfBalance(t *testing.T) {
 
 	f := analysis.NewRows(b.Source.analysis())
 	f.Loads = loadsOf(b.Source, &b.Files[0])
-	require.NoError(t, f.AddFile(context.Background(), res, b.Files[0].File.Open, &analysis.FileNotes{}))
+	require.NoError(t, f.AddFile(context.Background(), res, b.Files[0].raw.File.Open, &analysis.FileNotes{}))
 
 	require.Equal(t, 1, f.Triplets.Rows())
 	assert.InDelta(t, 0.5/3, f.Triplets.Column("cl_1").Floats[0], 1e-12)

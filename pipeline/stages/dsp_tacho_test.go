@@ -46,7 +46,7 @@ func TestTachometer(t *testing.T) {
 		f := analysis.NewRows(b.Source.analysis())
 
 		notes := &analysis.FileNotes{}
-		require.NoError(t, f.AddFile(context.Background(), res, b.Files[0].File.Open, notes))
+		require.NoError(t, f.AddFile(context.Background(), res, b.Files[0].raw.File.Open, notes))
 
 		speeds, err := f.Triplets.Floats("rpm_measured")
 		require.NoError(t, err, "%s", d)
@@ -60,7 +60,7 @@ func TestTachometer(t *testing.T) {
 
 		// A tachometer among the microphones is refused.
 		all := result(t, b, 0, map[string]float64{"blades": 2, "rpm": 2700})
-		assert.ErrorContains(t, f.AddFile(context.Background(), all, b.Files[0].File.Open, &analysis.FileNotes{}),
+		assert.ErrorContains(t, f.AddFile(context.Background(), all, b.Files[0].raw.File.Open, &analysis.FileNotes{}),
 			"channel 2: expected a microphone, found the tachometer")
 	}
 }

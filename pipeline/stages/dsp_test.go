@@ -139,7 +139,7 @@ func TestFileOfMicrophones(t *testing.T) {
 	f := analysis.NewRows(b.Source.analysis())
 
 	notes := &analysis.FileNotes{}
-	require.NoError(t, f.AddFile(context.Background(), res, b.Files[0].File.Open, notes))
+	require.NoError(t, f.AddFile(context.Background(), res, b.Files[0].raw.File.Open, notes))
 
 	require.Equal(t, 2, f.Triplets.Rows(), "triplets")
 	require.Equal(t, 4, f.Spectra.Rows(), "spectra")
@@ -188,7 +188,7 @@ func TestFileOfMicrophones(t *testing.T) {
 
 	again.Kept.SetSpectra(an)
 
-	require.NoError(t, again.AddFile(context.Background(), res, b.Files[0].File.Open, &analysis.FileNotes{}))
+	require.NoError(t, again.AddFile(context.Background(), res, b.Files[0].raw.File.Open, &analysis.FileNotes{}))
 
 	assert.Equal(t, f.Triplets.Column("bpf2_db_1").Floats, again.Triplets.Column("bpf2_db_1").Floats,
 		"levels from spectra in memory")
@@ -214,7 +214,7 @@ func TestBadRun(t *testing.T) {
 		`{triplets: split-half-spectrum, harmonics: 2}`)
 	res := result(t, b, 0, map[string]float64{"blades": 2.5, "rpm": 3000})
 	f := analysis.NewRows(b.Source.analysis())
-	err := f.AddFile(context.Background(), res, b.Files[0].File.Open, &analysis.FileNotes{})
+	err := f.AddFile(context.Background(), res, b.Files[0].raw.File.Open, &analysis.FileNotes{})
 	assert.EqualError(t, err, "a.npy: expected a whole number of blades, found blades = 2.5")
 }
 

@@ -6,11 +6,9 @@ package stages
 import (
 	"doubletake/dsp"
 	"doubletake/dsp/analysis"
-	"doubletake/dsp/balance"
 	"doubletake/ingest"
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/condition"
-	"doubletake/ingest/setting"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/report/pairs"
@@ -62,23 +60,15 @@ type Recordings struct {
 	*Source
 	Files       []File
 	Backgrounds []plan.RawFile // recordings of the background
-	Simulated   bool           // the tasks of stage simulate write the files
 
-	tares    *balance.Tares        // finds recordings without wind; nil for simulated recordings
-	sidecar  []setting.NamedString // conditions, and the names of their values in sidecars
-	warnings []ingest.Warning
+	written map[string]engine.Dep // by name: the files that tasks of stage simulate write
 }
 
 // File is a raw file with everything that is known about it before it is opened.
 type File struct {
-	plan.RawFile
-	campaign.Facts
-
-	// Tares are the recordings without wind that are subtracted: none, one, or one before the runs and one after them.
-	Tares []plan.RawFile
-	// Share is the place of the runs between the two tares: near 0 after the first tare, near 1 before the second. It
-	// is 0 if no drift is taken out.
-	Share float64
+	campaign.File
+	raw   plan.RawFile
+	tares []plan.RawFile // the recordings without wind
 
 	Result engine.Dep                      // its FileResult
 	Kept   *engine.Handoff[*analysis.Kept] // from its task to its task of stage dsp
@@ -114,7 +104,7 @@ func planIngest(exp plan.Experiment, sim simulateResult) (ingestResult, error) {
 	doubts = append(doubts, rec.chain(nil).Implausible(exp.File.Path)...)
 	res := ingestResult{
 		Columns: rec.Columns, Data: rec.Ingest.Data, Construction: rec.Construction, Recordings: rec,
-		PairKind: pairKind(exp, rec.Construction), Warnings: append(doubts, rec.warnings...),
+		PairKind: pairKind(exp, rec.Construction), Warnings: append(doubts, rec.inventory.Warnings...),
 	}
 
 	source := rec.campaign()
@@ -142,44 +132,6 @@ func planIngest(exp plan.Experiment, sim simulateResult) (ingestResult, error) {
 	}
 
 	return res, nil
-}
-
-// prepare finds everything that is known about the recordings before they are opened, checks it, and drops excluded
-// files and rows.
-func (r *Recordings) prepare(exp plan.Experiment) error {
-	if err := r.settleConstruction(exp); err != nil {
-		return err
-	}
-
-	if err := r.settleSettings(exp); err != nil {
-		return err
-	}
-
-	r.warnings = append(r.warnings,
-		r.Table.NameOccasions(condition.RunColumn(r.Ingest.Run), exp.Roles().Occasions, r.Labels)...)
-	if err := r.matchRows(); err != nil {
-		return err
-	}
-
-	source := r.campaign()
-	for i := range r.Files { // the file's task reports contradictions and conditions that cannot be derived
-		file := &r.Files[i]
-		file.Known, _ = source.Known(file.Name, &file.Facts)
-	}
-
-	if err := r.exclude(exp); err != nil {
-		return err
-	}
-
-	if err := r.excludeChannels(exp); err != nil {
-		return err
-	}
-
-	if err := r.Table.CheckLabels(r.Labels); err != nil {
-		return err
-	}
-
-	return r.findTares(exp)
 }
 
 // names returns the names of the files.

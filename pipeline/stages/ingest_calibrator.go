@@ -90,7 +90,7 @@ func (r *Recordings) measureChain(ctx context.Context, exp plan.Experiment) (*ca
 // calibrator's recordings, or nil.
 func (s *Source) chain(measured []calibration.Sensitivity) *calibration.Chain {
 	chain := &calibration.Chain{
-		Settings: s.Ingest.Calibration, Values: s.Chains, Columns: s.Grouping.Together, Measured: measured,
+		Settings: s.Ingest.Calibration, Values: s.inventory.Chains, Columns: s.Grouping.Together, Measured: measured,
 	}
 	if s.Ingest.Microphones != nil {
 		chain.Table = s.Ingest.Microphones.File

@@ -33,7 +33,7 @@ func checkFiles(ctx context.Context, exp plan.Experiment, r ingestResult) (inges
 		return r, warnings, err
 	}
 
-	if r.Recordings == nil || r.Recordings.Simulated {
+	if r.Recordings == nil || r.Recordings.written != nil {
 		return r, nil, nil
 	}
 
@@ -63,7 +63,7 @@ func checkFiles(ctx context.Context, exp plan.Experiment, r ingestResult) (inges
 // checkTable reads a table of pairs, checks its outcomes, and stores its conditions and set points. It returns the
 // warnings.
 func (r *ingestResult) checkTable(exp plan.Experiment) ([]ingest.Warning, error) {
-	pairTable, err := readTables(r.Pairs.Files, r.Pairs.Options)
+	pairTable, err := r.Pairs.Read()
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ func (r *Recordings) checkFile(ctx context.Context, i int, whole bool, chain *ca
 
 	file := &r.Files[i]
 	reader := &analysis.Reader{
-		Source: r.analysis(), Chain: chain, Name: file.Name, Facts: &file.Facts, Path: file.File.Open,
+		Source: r.analysis(), Chain: chain, Name: file.Name, Facts: &file.Facts, Path: file.raw.File.Open,
 	}
 
 	return reader.Check(ctx, whole)
@@ -159,7 +159,7 @@ const maxScanned = 256 << 20
 func (r *Recordings) scannedFiles() int {
 	total := int64(0)
 	for i, file := range r.Files {
-		if fi, err := os.Stat(file.File.Open); err == nil {
+		if fi, err := os.Stat(file.raw.File.Open); err == nil {
 			total += fi.Size()
 		}
 

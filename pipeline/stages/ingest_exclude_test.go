@@ -84,7 +84,7 @@ func TestExcludeRows(t *testing.T) {
 
 	b := planFiles(t, files, "{table: {file: t.csv, inputs: [rpm]}, within: {rpm: 0.1 %}, missing: [-9999], exclude: "+
 		"{propeller: HQ, rpm: 3000, reason: loose}}", "{}")
-	p, err := readTables(b.Pairs.Files, b.Pairs.Options)
+	p, err := b.Pairs.Read()
 	require.NoError(t, err)
 
 	const want = "1 row left out by exclude: propeller = HQ and rpm = 3000 (loose): line 4"

@@ -32,7 +32,7 @@ func (r *Recordings) planFile(exp plan.Experiment, file *File) {
 		Run: func(ctx context.Context, job *engine.Job) error { return runFile(ctx, job, src, *file, handoff) },
 	}
 
-	file.Needs(task)
+	file.raw.Needs(task)
 
 	if src.Calibrator != nil {
 		task.Deps = append(task.Deps, *src.Calibrator)
@@ -51,7 +51,7 @@ func runFile(ctx context.Context, job *engine.Job, src *Source, f File, handoff 
 	}
 
 	reader := &analysis.Reader{
-		Source: src.analysis(), Chain: chain, Name: f.Name, Facts: &f.Facts, Path: f.Path(job), Held: f.Held(job),
+		Source: src.analysis(), Chain: chain, Name: f.Name, Facts: &f.Facts, Path: f.raw.Path(job), Held: f.raw.Held(job),
 	}
 	// With a tachometer the spectra depend on pulses that stage dsp finds, so that its task reads the file again.
 	if src.Ingest.Tachometer == nil && handoff.Wanted(job) {
@@ -66,7 +66,7 @@ func runFile(ctx context.Context, job *engine.Job, src *Source, f File, handoff 
 		return err
 	}
 
-	res.SHA256 = f.SHA256(job)
+	res.SHA256 = f.raw.SHA256(job)
 	if reader.Kept != nil {
 		reader.Kept.Found = res
 	}

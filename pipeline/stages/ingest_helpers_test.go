@@ -70,7 +70,7 @@ func read(b *ingestedFile, i int, kept *analysis.Kept) (*FileResult, error) {
 	f := b.Recordings.Files[i]
 	reader := &analysis.Reader{
 		Source: b.Recordings.analysis(), Chain: b.Recordings.chain(nil), Kept: kept, Name: f.Name, Facts: &f.Facts,
-		Path: f.File.Open,
+		Path: f.raw.File.Open,
 	}
 
 	return reader.Read(context.Background())

@@ -17,7 +17,7 @@ func (r *ingestResult) Rows() (condition.Rows, error) {
 	case r.Pairs == nil:
 		return r.Known, nil
 	case r.Pairs.Toy == nil:
-		pairTable, err := readTables(r.Pairs.Files, r.Pairs.Options)
+		pairTable, err := r.Pairs.Read()
 		if err != nil {
 			return nil, err
 		}
@@ -153,6 +153,26 @@ const (
 	typicalMicrophones = 12   // microphones of a run
 	typicalRows        = 1000 // rows of a table of pairs
 )
+
+// sizes estimates the numbers of conditions and of pairs of a table that was not read, from its size. If it was read,
+// the numbers are known.
+func (p *Pairs) sizes() (conditions, pairs float64) {
+	if p.Toy != nil {
+		n := float64(len(p.Toy.Inputs()))
+		return n, n
+	}
+
+	if p.size == [2]float64{} {
+		rows := p.EstimateRows()
+		if rows == 0 { // a table that a task writes
+			rows = typicalRows
+		}
+
+		p.size = [2]float64{rows, rows}
+	}
+
+	return p.size[0], p.size[1]
+}
 
 // Size estimates how many conditions and pairs an experiment will have.
 func (r *ingestResult) Size() (conditions, pairs float64) {

@@ -41,10 +41,10 @@ func TestValues(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pairs.csv")
 	testfile.Write(t, path, "x,y_1,y_2\n2,1,1\n-1,1,1\n2,3,4\n0.5,1,1\n")
 
-	r := &ingestResult{Pairs: &Pairs{
+	r := &ingestResult{Pairs: &Pairs{ResultTable: campaign.ResultTable{
 		Files:   []campaign.TableFile{{Path: path, Name: "pairs.csv"}},
 		Options: campaign.TableOptions{Inputs: []string{"x"}, Y1: []string{"y_1"}, Y2: []string{"y_2"}},
-	}}
+	}}}
 
 	numbers, err := r.Values("x")
 	require.NoError(t, err)
@@ -65,4 +65,11 @@ func TestValues(t *testing.T) {
 	require.NoError(t, err)
 	assert.NotEmpty(t, v, "values of the toy")
 	assert.IsNonDecreasing(t, v, "values of the toy")
+}
+
+// A table that a task will write has the typical number of rows.
+func TestSizes(t *testing.T) {
+	unwritten := Pairs{ResultTable: campaign.ResultTable{Files: []campaign.TableFile{{Path: "none.csv"}}}}
+	conditions, pairs := unwritten.sizes()
+	assert.Equal(t, []float64{typicalRows, typicalRows}, []float64{conditions, pairs})
 }

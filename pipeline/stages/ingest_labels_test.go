@@ -100,7 +100,7 @@ func TestLabelsOfNamesAndTables(t *testing.T) {
 	require.True(t, ok, "the task's key must have the rig: %v", b.Tasks.Plan.Tasks[0].Local)
 	assert.Equal(t, "west", rig)
 
-	p, err := readTables(b.Pairs.Files, b.Pairs.Options)
+	p, err := b.Pairs.Read()
 	require.NoError(t, err)
 
 	trip, recs := pairs.TabulateRuns(p, "", []string{"east.csv", "west.csv"}, []string{"1", "2"})
@@ -202,7 +202,7 @@ func TestNamesInExpressions(t *testing.T) {
 
 	b = planFiles(t, files, "{table: {file: t.csv, inputs: [rpm]}, "+strings.TrimSuffix(derive, "}")+
 		`, z: 'propeller != "HQ" ? y : -y'}}`, "{}")
-	p, err := readTables(b.Pairs.Files, b.Pairs.Options)
+	p, err := b.Pairs.Read()
 	require.NoError(t, err)
 
 	got = fmt.Sprint(p.Inputs, p.X, p.Outcomes, p.Y1, p.Texts)

@@ -17,30 +17,6 @@ import (
 	"doubletake/pipeline/stages/plan"
 )
 
-// settleSettings stores what follows from the settings: derived columns, conversions of units, the grouping of channels
-// and how the files are opened. It returns an error about settings that do not fit together.
-func (r *Recordings) settleSettings(exp plan.Experiment) error {
-	outcomes := dsp.OutcomeNames(r.Construction, &exp.DSP.Settings, balance.SeriesNames(&r.Ingest, exp.DSP.ChordM > 0))
-	if err := exp.SetDerived(&r.Columns, nil, outcomes); err != nil {
-		return err
-	}
-
-	columns := slices.Clone(r.Derive.Outcomes())
-	for _, column := range r.Ingest.Columns {
-		columns = append(columns, column.Name)
-	}
-
-	if err := exp.SetTolerances(&r.Columns, columns); err != nil {
-		return err
-	}
-
-	if err := setUnits(exp, r.Source); err != nil {
-		return err
-	}
-
-	return settleReading(exp, r.Source)
-}
-
 // settingsRead returns the settings that the task of one file reads, including settings that follow from other files:
 // the kind of data, the program that reads, and the channels' chains.
 func (r *Recordings) settingsRead() []kv.Pair {
@@ -49,7 +25,7 @@ func (r *Recordings) settingsRead() []kv.Pair {
 		kv.Pair{Key: "ingest.data", Value: r.Ingest.Data})
 	s = append(s, r.Reader...)
 	if r.Ingest.Microphones != nil {
-		s = append(s, kv.Pair{Key: "ingest.microphones: chains", Value: fmt.Sprint(r.Chains)})
+		s = append(s, kv.Pair{Key: "ingest.microphones: chains", Value: fmt.Sprint(r.inventory.Chains)})
 	}
 
 	if r.Ingest.Balance != nil { // this stage reads only the columns; stage dsp reads the rest of the balance's settings
@@ -79,7 +55,7 @@ func settleReading(exp plan.Experiment, src *Source) error {
 		}
 	}
 
-	src.Grouping.Roles = src.Roles
+	src.Grouping.Roles = src.inventory.Roles
 	src.Grouping.Tolerances = setting.Tolerances(settings.Tolerances)
 	for _, attribute := range settings.Attributes {
 		if name, ofChannel := strings.CutPrefix(attribute.Value, "@"); ofChannel {
@@ -180,7 +156,7 @@ func (f *File) ownSettings(src *Source) []kv.Pair {
 
 	for _, tolerance := range src.Ingest.Tolerances {
 		// The tolerance decides whether a set point in the file's name agrees with a measured value.
-		if src.Pattern != nil && slices.Contains(src.Pattern.Names(), tolerance.Name) {
+		if src.inventory.Pattern != nil && slices.Contains(src.inventory.Pattern.Names(), tolerance.Name) {
 			local = append(local, kv.Pair{Key: "within " + tolerance.Name, Value: tolerance.Value})
 		}
 	}
@@ -192,4 +168,15 @@ func (f *File) ownSettings(src *Source) []kv.Pair {
 	}
 
 	return append(local, f.channelSettings()...)
+}
+
+// channelSettings returns the settings of the file's task that name the channels that are left out.
+func (f *File) channelSettings() []kv.Pair {
+	var settings []kv.Pair
+	for i, exclusion := range f.WithoutChannels {
+		exclusion.Reason = "" // it does not change the result
+		settings = append(settings, kv.Pair{Key: "without channel " + strconv.Itoa(i+1), Value: exclusion.String()})
+	}
+
+	return settings
 }

@@ -6,7 +6,6 @@ import (
 	"doubletake/dsp/balance"
 	"doubletake/ingest"
 	"doubletake/ingest/campaign"
-	"doubletake/ingest/condition"
 	"doubletake/ingest/setting"
 	"doubletake/ingest/units"
 	"doubletake/internal/kv"
@@ -18,22 +17,18 @@ import (
 
 // Source describes how the recordings of an experiment are read and how pairs are made from them.
 type Source struct {
-	pairs.Columns                                   // columns of the tables
-	Ingest         setting.Campaign                 // settings, completed by facts about the campaign
-	Roles          condition.Roles                  // roles of the campaign's columns
-	DSP            config.DSP                       // settings of the construction
-	Construction   dsp.Construction                 // how pairs are made
-	Table          *campaign.Conditions             // the table of conditions; nil without one
-	Pattern        *campaign.Pattern                // the pattern of file names; nil without one
-	Chains         map[string][]setting.NamedNumber // gain_db and sensitivity_v_per_pa of channels
-	Grouping       campaign.Grouping                // how the channels of a file become recordings
-	Options        ingest.Options                   // how files are opened
-	Reader         []kv.Pair                        // the program that reads the files, as a part of tasks\' keys
-	Settings       []kv.Pair                        // settings that are part of the key of a file's task
-	channelsListed bool                             // the channels used are the ones in the table of microphones
-	Calibrator     *engine.Dep                      // the sensitivities by the calibrator; nil without a calibrator
-	Convert        map[string]units.Named           // conversions of conditions that come from no table
-	Balance        *balance.Balance                 // how columns become outcomes; nil for microphones
+	pairs.Columns                        // columns of the tables
+	Ingest        setting.Campaign       // settings, completed by facts about the campaign
+	DSP           config.DSP             // settings of the construction
+	Construction  dsp.Construction       // how pairs are made
+	inventory     *campaign.Inventory    // what is known of the campaign before its files are opened
+	Grouping      campaign.Grouping      // how the channels of a file become recordings
+	Options       ingest.Options         // how files are opened
+	Reader        []kv.Pair              // the program that reads the files, as a part of tasks' keys
+	Settings      []kv.Pair              // settings that are part of the key of a file's task
+	Calibrator    *engine.Dep            // the sensitivities by the calibrator; nil without a calibrator
+	Convert       map[string]units.Named // conversions of conditions that come from no table
+	Balance       *balance.Balance       // how columns become outcomes; nil for microphones
 }
 
 // analysis returns how the files are read and analysed.
@@ -41,7 +36,7 @@ func (s *Source) analysis() *analysis.Source {
 	name := s.Construction.Describe().Name
 	return &analysis.Source{
 		Source: *s.campaign(), Construction: s.Construction, DSP: &s.DSP.Settings, Balance: s.Balance, Options: s.Options,
-		ChannelsListed: s.channelsListed, Conditions: s.Conditions, Cells: s.Cells,
+		ChannelsListed: s.inventory.ChannelsListed, Conditions: s.Conditions, Cells: s.Cells,
 		Seed: func(run string) uint64 { return plan.SeedOf(s.DSP.Seed, name, run) },
 	}
 }
@@ -49,6 +44,7 @@ func (s *Source) analysis() *analysis.Source {
 // campaign returns how the files become runs with conditions.
 func (s *Source) campaign() *campaign.Source {
 	return &campaign.Source{
-		Settings: &s.Ingest, Roles: s.Roles, Grouping: s.Grouping, Labels: s.Labels, Convert: s.Convert, Derive: s.Derive,
+		Settings: &s.Ingest, Roles: s.inventory.Roles, Grouping: s.Grouping, Labels: s.Labels, Convert: s.Convert,
+		Derive: s.Derive,
 	}
 }

@@ -45,7 +45,7 @@ func TestSpellings(t *testing.T) {
 
 	b := planFiles(t, map[string]string{"t.csv": "propeller,rpm,y_1,y_2\nAPC 8x6,1,2,3\napc8x6,2,3,4\n"},
 		`{table: {file: t.csv, inputs: [rpm]}, `+spelled, "{}")
-	pairs, err := readTables(b.Pairs.Files, b.Pairs.Options)
+	pairs, err := b.Pairs.Read()
 	require.NoError(t, err)
 	require.Equal(t, []string{"propeller"}, pairs.Labels)
 	assert.Equal(t, want, pairs.Texts[0], "table of results")

@@ -51,7 +51,7 @@ func TestReadPairs(t *testing.T) {
 func TestPairsAcross(t *testing.T) {
 	files := map[string]string{"t.csv": "x,y,Day\n1,10,Mon\n1,11,Mon\n1,12,Mon\n1,13,Tue\n2,20,Mon\n2,21,Mon\n3,30,Tue\n"}
 	b := planFiles(t, files, "{table: {file: t.csv, inputs: [x], repeats: [y], pairs: {across: Day}}}", "{}")
-	p, err := readTables(b.Pairs.Files, b.Pairs.Options)
+	p, err := b.Pairs.Read()
 	require.NoError(t, err)
 
 	trip, recs := pairs.TabulateRuns(p, b.Pairs.Options.Across, []string{"t.csv"}, []string{"sum"})

@@ -173,7 +173,7 @@ func TestTareForms(t *testing.T) {
 			for _, file := range result.Recordings.Files {
 				var tares []string
 				for _, tare := range file.Tares {
-					tares = append(tares, strings.TrimSuffix(tare.Name, ".npy"))
+					tares = append(tares, strings.TrimSuffix(tare, ".npy"))
 				}
 
 				found[strings.TrimSuffix(file.Name, ".npy")] = strings.Join(tares, "+")

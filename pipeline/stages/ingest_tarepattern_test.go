@@ -27,15 +27,15 @@ func TestTarePattern(t *testing.T) {
 	require.Equal(t, []string{"a_m1_u20.npy", "a_m1_u30.npy", "a_m2_u20.npy"}, b.Recordings.names())
 	for _, file := range b.Recordings.Files {
 		require.Len(t, file.Tares, 2, file.Name)
-		assert.Equal(t, "tare1"+file.Name[1:], file.Tares[0].Name)
-		assert.Equal(t, "tare2"+file.Name[1:], file.Tares[1].Name)
+		assert.Equal(t, "tare1"+file.Name[1:], file.Tares[0])
+		assert.Equal(t, "tare2"+file.Name[1:], file.Tares[1])
 		assert.InDelta(t, 0.5, file.Share, 0, "the mean of both zeros")
 	}
 
 	// One recording for both speeds of a mounting.
 	b = planFiles(t, files,
 		sections+`file: "tare1_m{m:text}_u20.npy"}, tolerance_deg: 3}, exclude: ["tare2*", "tare1*u30*"]}`, halves)
-	assert.Equal(t, "tare1_m1_u20.npy", b.Recordings.Files[1].Tares[0].Name)
+	assert.Equal(t, "tare1_m1_u20.npy", b.Recordings.Files[1].Tares[0])
 
 	for tare, want := range map[string]string{
 		`file: "tare1_m{m:text}_u30.npy"`:             `a_m2_u20.npy: expected one recording without wind with`,

@@ -17,7 +17,6 @@ import (
 	"doubletake/ingest/condition"
 	"doubletake/ingest/setting"
 	"doubletake/ingest/table"
-	"doubletake/pipeline/stages/plan"
 	"doubletake/report/pairs"
 )
 
@@ -299,6 +298,7 @@ func TestRecordings(t *testing.T) {
 // Conditions of attributes and channels are merged; contradictions are errors.
 func TestAttributeConditions(t *testing.T) {
 	src := &Source{
+		inventory: &campaign.Inventory{},
 		Ingest: setting.Campaign{
 			Constants:  []setting.NamedNumber{{Name: "blades", Value: 2}},
 			Attributes: []setting.NamedString{{Name: "rpm", Value: "RPM"}, {Name: "theta_deg", Value: "@angle"}},
@@ -314,7 +314,7 @@ func TestAttributeConditions(t *testing.T) {
 		return []condition.Condition{{Column: name, Value: v, Origin: "the file next to it"}}
 	}
 	with := func(info ingest.Info, name string, v float64) (map[string]float64, error) {
-		f := File{RawFile: plan.RawFile{Name: info.Path}, Facts: campaign.Facts{Sidecar: beside(name, v)}}
+		f := campaign.File{Name: info.Path, Facts: campaign.Facts{Sidecar: beside(name, v)}}
 		all, err := src.campaign().Stated(&f.Facts, &info)
 		merged, bad := condition.Merge(f.Name, nil, all...)
 
@@ -332,7 +332,7 @@ func TestAttributeConditions(t *testing.T) {
 		{"rpm", "rpm: expected 3, as in the file next to it, found 4000 in the attribute RPM"},
 		{"theta_deg", "expected 3, as in the file next to it, found 30 in channel m1"},
 	} {
-		f := File{RawFile: plan.RawFile{Name: "f.h5"}, Facts: campaign.Facts{Sidecar: beside(c.name, 3)}}
+		f := campaign.File{Name: "f.h5", Facts: campaign.Facts{Sidecar: beside(c.name, 3)}}
 		all, err := src.campaign().Stated(&f.Facts, &info)
 		if err == nil {
 			_, _, err = campaign.Assemble(info, nil, all, campaign.Grouping{

@@ -118,7 +118,7 @@ func Plan(f *config.File, prog plan.Program, extra []config.Split) (*Planned, er
 			}
 		}
 
-		if r := x.ing.Recordings; r != nil && !r.Simulated {
+		if r := x.ing.Recordings; r != nil && r.written == nil {
 			x.ing.Known = nil // Check reads the files
 		}
 	}

@@ -92,12 +92,7 @@ func (c *Columns) SetDerived(definitions []setting.NamedString, constants []sett
 // columns of the tables.
 func (c *Columns) SetTexts(roles condition.Roles, texts []string) {
 	c.Texts = texts
-	c.Labels = nil
-	for _, name := range texts {
-		if roles.Grouped(name) {
-			c.Labels = append(c.Labels, name)
-		}
-	}
+	c.Labels = roles.GroupedAmong(texts)
 }
 
 // SetTolerances stores the tolerances of set points. It returns an error about a tolerance of a column that is not a

@@ -1,14 +1,12 @@
-package balance
+package campaign
 
 import (
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
-	"doubletake/ingest/campaign"
 	"doubletake/ingest/condition"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/setting"
@@ -26,11 +24,8 @@ type tareRecording struct {
 // isPattern reports whether the name of a recording without wind has fields.
 func isPattern(name string) bool { return strings.Contains(name, "{") }
 
-// patternField matches a field of a pattern.
-var patternField = regexp.MustCompile(`\{[^}]*\}`)
-
 // TakePatterns finds the recordings without wind that the settings name by a pattern or by a path. It returns files
-// without these recordings, because they are not measurements of the campaign. A file that is named by its path remains
+// without these recordings, because they are not measurements of the  A file that is named by its path remains
 // a measurement if the campaign has a table of conditions, which may have a row for it.
 func (t *Tares) TakePatterns(files []string) ([]string, error) {
 	t.recordings = map[string][]tareRecording{}
@@ -74,12 +69,12 @@ func (t *Tares) TakePatterns(files []string) ([]string, error) {
 
 // findTareRecordings returns the recordings without wind of a pattern. Paths in it are relative to dir.
 func findTareRecordings(text, dir string) ([]tareRecording, error) {
-	pattern, err := campaign.ParsePattern(text)
+	pattern, err := ParsePattern(text)
 	if err != nil {
 		return nil, err
 	}
 
-	files, _, _, err := campaign.Find([]string{patternField.ReplaceAllString(text, "*")}, nil, dir)
+	files, _, _, err := Find([]string{patternField.ReplaceAllString(text, "*")}, nil, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +148,7 @@ func (t *Tares) fits(known condition.Values, stated []condition.Condition) (bool
 		name, isName := known.Names[cond.Column]
 		switch {
 		case isName:
-			if name != textOfCondition(cond) {
+			if name != textOf(&cond) {
 				return false, nil
 			}
 		case isNumber && cond.IsName:
@@ -177,21 +172,9 @@ func (t *Tares) fits(known condition.Values, stated []condition.Condition) (bool
 	return true, nil
 }
 
-// textOfCondition returns a name, or a number as names write it.
-func textOfCondition(cond condition.Condition) string {
-	if cond.IsName {
-		return cond.Name
-	}
-
-	return plain(cond.Value)
-}
-
-// plain writes a number without an exponent, as names do: a run may be named after a date, such as 20240115.
-func plain(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
-
 // tareName returns the name of a recording without wind of a file. name is an entry of the settings: a column of the
 // table of conditions if the settings name columns, and otherwise a pattern or a file.
-func (t *Tares) tareName(file string, rows *campaign.Conditions, known condition.Rows, name string) (string, error) {
+func (t *Tares) tareName(file string, rows *Conditions, known condition.Rows, name string) (string, error) {
 	switch {
 	case t.settings().Column != "":
 		return ownTare(name, rows, file)

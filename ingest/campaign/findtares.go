@@ -1,4 +1,4 @@
-package balance
+package campaign
 
 import (
 	"fmt"
@@ -9,11 +9,12 @@ import (
 	"strconv"
 	"strings"
 
-	"doubletake/ingest/campaign"
+	"doubletake/ingest"
 	"doubletake/ingest/condition"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/setting"
 	"doubletake/ingest/units"
+	"doubletake/internal/lists"
 )
 
 // Tares finds the recordings without wind of a campaign's runs.
@@ -42,7 +43,7 @@ func (t *Tares) IsTare(file string) bool {
 // ownTare returns the recording without wind that a column of the table of conditions names for the file with the given
 // name. conds are the file's rows of the table. ownTare returns an error if there are none, if the table does not have
 // the column, if a cell is empty, or if two rows name different recordings.
-func ownTare(column string, conds *campaign.Conditions, name string) (string, error) {
+func ownTare(column string, conds *Conditions, name string) (string, error) {
 	if conds == nil {
 		return "", fault.At(name, "", "a table of conditions with the column "+column, "none", "")
 	}
@@ -80,7 +81,7 @@ func (t *Tares) Columns() []string {
 		return nil
 	}
 
-	return withoutEmpty([]string{tare.Column, tare.Closing})
+	return lists.Names([]string{tare.Column, tare.Closing})
 }
 
 // tareCell is a cell of the table of conditions that names a recording without wind.
@@ -97,7 +98,7 @@ type tareCell struct {
 // A name in the table is a path from the folder of the project or of the recording, or a file name without folder and
 // ending. If table is nil, or the settings name no column with such names, TakeNamed returns files unchanged. It
 // returns a *fault.Error if no file has a name of the table, or if several have it.
-func (t *Tares) TakeNamed(table *campaign.Conditions, recordings, files []string) (rest []string, tares map[string]bool,
+func (t *Tares) TakeNamed(table *Conditions, recordings, files []string) (rest []string, tares map[string]bool,
 	err error,
 ) {
 	columns := t.Columns()
@@ -149,7 +150,7 @@ func (t *Tares) TakeNamed(table *campaign.Conditions, recordings, files []string
 func filesNear(dir string, recordings []string) []string {
 	var near []string
 	for _, pattern := range []string{"*", "*/*", "*/*/*"} {
-		names, _, _, err := campaign.Find([]string{pattern}, nil, dir)
+		names, _, _, err := Find([]string{pattern}, nil, dir)
 		if err != nil {
 			continue // no file matches
 		}
@@ -157,7 +158,7 @@ func filesNear(dir string, recordings []string) []string {
 		near = append(near, names...)
 	}
 
-	return withoutEmpty(slices.Concat(near, recordings))
+	return lists.Names(slices.Concat(near, recordings))
 }
 
 // tarePath returns the path of a recording without wind that a cell of the table names, and an error if there is no
@@ -181,7 +182,7 @@ func (t *Tares) tarePath(cell tareCell, place string, files []string) (string, e
 // locate returns the name itself.
 func (t *Tares) locate(cell tareCell, place string, files []string) (string, error) {
 	var found []string
-	for _, i := range campaign.FilesOf([]string{strings.TrimSpace(cell.name)}, files)[0] {
+	for _, i := range FilesOf([]string{strings.TrimSpace(cell.name)}, files)[0] {
 		found = append(found, files[i])
 	}
 
@@ -206,14 +207,14 @@ func (t *Tares) locate(cell tareCell, place string, files []string) (string, err
 // NamesFor returns the names of the recordings without wind for the runs of a file: none, one, or two. The first of two
 // was made before the runs, and the second after them. rows are the file's rows of the table of conditions, and known
 // contains the conditions of its runs.
-func (t *Tares) NamesFor(file string, rows *campaign.Conditions, known condition.Rows) ([]string, error) {
+func (t *Tares) NamesFor(file string, rows *Conditions, known condition.Rows) ([]string, error) {
 	tare := t.settings()
 	if tare == nil {
 		return nil, nil
 	}
 
 	var names []string
-	for _, name := range withoutEmpty([]string{tare.File, tare.Column, tare.Closing}) {
+	for _, name := range lists.Names([]string{tare.File, tare.Column, tare.Closing}) {
 		own, err := t.tareName(file, rows, known, name)
 		if err != nil {
 			return nil, err
@@ -232,7 +233,7 @@ func (t *Tares) NamesFor(file string, rows *campaign.Conditions, known condition
 // Shares assumes that the rows that name the same two recordings are equally spaced in time: the first recording was
 // made one step before their first row, and the second one step after their last row. If a file has several rows, its
 // first row counts.
-func (t *Tares) Shares(table *campaign.Conditions, files []*campaign.Conditions) []float64 {
+func (t *Tares) Shares(table *Conditions, files []*Conditions) []float64 {
 	shares := make([]float64, len(files))
 	tare := t.settings()
 	if tare == nil || tare.Drift == "" {
@@ -263,7 +264,7 @@ func (t *Tares) Shares(table *campaign.Conditions, files []*campaign.Conditions)
 }
 
 // namesIn returns the names that a row states in columns as one text, which can be compared.
-func namesIn(row campaign.ConditionRow, columns []string) string {
+func namesIn(row ConditionRow, columns []string) string {
 	names := ""
 	for _, c := range columns {
 		name, _ := row.Name(c)
@@ -271,4 +272,38 @@ func namesIn(row campaign.ConditionRow, columns []string) string {
 	}
 
 	return names
+}
+
+// findTares stores the recordings without wind of each file and, if a drift is taken out, the place of its runs between
+// them.
+func (v *Inventory) findTares() error {
+	if v.tares == nil || v.Settings.Balance == nil {
+		return nil
+	}
+
+	var rows []*Conditions
+	for i := range v.Files {
+		file := &v.Files[i]
+		names, err := v.tares.NamesFor(file.Name, file.Rows, file.Known)
+		if err != nil {
+			return err
+		}
+
+		for _, name := range names {
+			path := v.Project.Resolve(name)
+			if _, err := fault.Regular(path); err != nil {
+				return ingest.PathError(path, err)
+			}
+
+			file.Tares = append(file.Tares, filepath.ToSlash(name))
+		}
+
+		rows = append(rows, file.Rows)
+	}
+
+	for i, share := range v.tares.Shares(v.Table, rows) {
+		v.Files[i].Share = share
+	}
+
+	return nil
 }

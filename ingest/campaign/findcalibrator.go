@@ -1,4 +1,4 @@
-package calibration
+package campaign
 
 import (
 	"fmt"
@@ -6,30 +6,13 @@ import (
 	"slices"
 	"strings"
 
-	"doubletake/ingest/campaign"
 	"doubletake/ingest/setting"
 )
 
-// Recordings lists the recordings of the calibrator as the configuration names them, without results. Channel is "" if
-// the configuration does not name the channel.
-func Recordings(calibrator *setting.Calibrator) []Sensitivity {
-	if calibrator.File != "" {
-		return []Sensitivity{{File: calibrator.File, Channel: calibrator.Channel}}
-	}
-
-	var files []Sensitivity
-	for _, r := range calibrator.Recordings {
-		path, own, _ := strings.Cut(r.Value, "#")
-		files = append(files, Sensitivity{Target: r.Name, File: path, Channel: own})
-	}
-
-	return files
-}
-
-// Find replaces the pattern of the calibrator's recordings by the recordings that it finds, in a copy of the settings
-// of the calibration. It returns files without the calibrator's recordings, which are not measurements of the campaign.
+// takeCalibrator replaces the pattern of the calibrator's recordings by the recordings that it finds, in a copy of the
+// settings of the calibration. It returns files without the calibrator's recordings, which are not measurements of the
 // It returns a *setting.Error if no recording has a name of the pattern, or if no file is left.
-func Find(settings *setting.Campaign, project setting.Project, files []string) ([]string, error) {
+func takeCalibrator(settings *setting.Campaign, project setting.Project, files []string) ([]string, error) {
 	if settings.Calibration == nil || settings.Calibration.Calibrator == nil {
 		return files, nil
 	}
@@ -48,8 +31,8 @@ func Find(settings *setting.Campaign, project setting.Project, files []string) (
 	}
 
 	var own []string
-	for _, recording := range Recordings(&calibrator) {
-		own = append(own, filepath.Clean(recording.File))
+	for _, recording := range calibrator.Files() {
+		own = append(own, filepath.Clean(recording))
 	}
 
 	isOwn := func(file string) bool { return slices.Contains(own, filepath.Clean(file)) }
@@ -64,13 +47,13 @@ func Find(settings *setting.Campaign, project setting.Project, files []string) (
 // recordingsByChannel finds the recordings whose names have the form of a pattern with the field {channel}, and
 // returns them by their channels, in the order of the names.
 func recordingsByChannel(text, dir string) ([]setting.NamedString, error) {
-	pattern, err := campaign.ParsePattern(strings.Replace(text, setting.ChannelField, "{channel:text}", 1))
+	pattern, err := ParsePattern(strings.Replace(text, setting.ChannelField, "{channel:text}", 1))
 	if err != nil {
 		return nil, err
 	}
 
 	glob := strings.NewReplacer(setting.ChannelField, "*", "{_}", "*", "{*}", "*").Replace(text)
-	files, _, _, err := campaign.Find([]string{glob}, nil, dir)
+	files, _, _, err := Find([]string{glob}, nil, dir)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package balance
+package campaign
 
 import (
 	"testing"
@@ -6,7 +6,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"doubletake/ingest/campaign"
 	"doubletake/ingest/condition"
 	"doubletake/ingest/setting"
 )
@@ -36,29 +35,29 @@ func TestLocate(t *testing.T) {
 // The table of conditions names the recording without wind of each run. A missing table, column or cell is an error,
 // and so are two intervals of a file with different recordings.
 func TestOwnTare(t *testing.T) {
-	row := func(line int, tare string) campaign.ConditionRow {
-		return campaign.ConditionRow{
+	row := func(line int, tare string) ConditionRow {
+		return ConditionRow{
 			Line: line, File: "a.csv", States: []condition.Condition{{Column: "tare", Name: tare, IsName: true}},
 		}
 	}
-	c := &campaign.Conditions{
+	c := &Conditions{
 		Path: "c.csv", Labels: []string{"tare"},
-		Rows: []campaign.ConditionRow{row(2, " off1.csv "), row(3, "off1.csv")},
+		Rows: []ConditionRow{row(2, " off1.csv "), row(3, "off1.csv")},
 	}
 
 	text, err := ownTare("tare", c, "a.csv")
 	require.NoError(t, err)
 	assert.Equal(t, "off1.csv", text, "own")
 
-	table := func(rows ...campaign.ConditionRow) *campaign.Conditions {
-		return &campaign.Conditions{Path: "c.csv", Labels: []string{"tare"}, Rows: rows}
+	table := func(rows ...ConditionRow) *Conditions {
+		return &Conditions{Path: "c.csv", Labels: []string{"tare"}, Rows: rows}
 	}
 	for _, c := range []struct {
-		table *campaign.Conditions
+		table *Conditions
 		want  string
 	}{
 		{nil, "a.csv: expected a table of conditions with the column tare, found none"},
-		{&campaign.Conditions{Path: "c.csv"}, "c.csv: expected a column tare"},
+		{&Conditions{Path: "c.csv"}, "c.csv: expected a column tare"},
 		{
 			table(row(2, " ")),
 			"c.csv: line 2, column tare: expected the recording without wind of a.csv, found an empty cell",

@@ -1,0 +1,178 @@
+package campaign
+
+import (
+	"path/filepath"
+	"slices"
+
+	"doubletake/ingest"
+	"doubletake/ingest/condition"
+	"doubletake/ingest/setting"
+)
+
+// Inventory is what is known of a campaign before its recordings are opened. The caller fills the first group of
+// fields. FindFiles then finds the files and reads the tables, Columns names the conditions that they state, and Settle
+// gives each file its conditions. The errors of all three are *setting.Error about settings of the campaign, and
+// *fault.Error about files.
+type Inventory struct {
+	Settings setting.Campaign // FindFiles completes them: kind of data, channels, recordings of the calibrator
+	Project  setting.Project
+	Roles    condition.Roles
+	Inputs   []string                    // columns that are numbers, even if their names are those of things
+	Mentions func(condition string) bool // reports whether a setting needs a condition; nil: none does
+
+	Files          []File                           // recordings, without those that serve others
+	Backgrounds    []string                         // recordings of the background
+	Table          *Conditions                      // the table of conditions; nil without one
+	Pattern        *Pattern                         // the pattern of file names; nil without one
+	Converted      map[string]string                // by condition: words for the conversion of its unit
+	Chains         map[string][]setting.NamedNumber // gain_db and sensitivity_v_per_pa of channels
+	ChannelsListed bool                             // the channels used are the ones in the table of microphones
+	Warnings       []ingest.Warning
+
+	tares   *Tares                // finds recordings without wind; nil for simulated recordings
+	sidecar []setting.NamedString // conditions, and the names of their values in sidecars
+}
+
+// File is a recording with everything that is known about it before it is opened.
+type File struct {
+	Name string // path with slashes, relative to the folder of the project
+	Facts
+
+	// Tares are the recordings without wind that are subtracted: none, one, or one before the runs and one after them.
+	Tares []string
+	// Share is the place of the runs between the two tares: near 0 after the first tare, near 1 before the second. It
+	// is 0 if no drift is taken out.
+	Share float64
+}
+
+// NewInventory returns an inventory without files. Roles are those that the settings state.
+func NewInventory(settings setting.Campaign, project setting.Project) *Inventory {
+	return &Inventory{
+		Settings: settings, Project: project, Converted: map[string]string{},
+		Roles: condition.Roles{
+			Run: settings.Run, Things: settings.Things, Occasions: settings.Occasions,
+			Spellings: setting.ByName(settings.Spellings),
+		},
+	}
+}
+
+// FindFiles finds the recordings that the settings name, except recordings of the background and of a calibrator, and
+// recordings without wind. It reads the tables of conditions and of microphones and the pattern of file names.
+func (v *Inventory) FindFiles() error {
+	v.tares = &Tares{Campaign: &v.Settings, Project: v.Project}
+	if v.Settings.Sidecar != nil {
+		v.sidecar = v.Settings.Sidecar.Values
+	}
+
+	all, files, err := v.listFiles()
+	if err != nil {
+		return err
+	}
+
+	files, err = v.withoutBackground(files)
+	if err != nil {
+		return err
+	}
+
+	files, err = takeCalibrator(&v.Settings, v.Project, files)
+	if err != nil {
+		return err
+	}
+
+	files, err = v.tares.TakePatterns(files)
+	if err != nil {
+		return err
+	}
+
+	if err := v.readTable(all); err != nil {
+		return err
+	}
+
+	files, named, err := v.tares.TakeNamed(v.Table, all, files)
+	if err != nil {
+		return err
+	}
+
+	v.Warnings = slices.DeleteFunc(v.Warnings, func(warning ingest.Warning) bool {
+		return named[filepath.ToSlash(warning.Path)]
+	})
+
+	v.callSimulated(files)
+	for _, name := range files {
+		v.Files = append(v.Files, File{Name: filepath.ToSlash(name)})
+	}
+
+	if err := v.readPattern(); err != nil {
+		return err
+	}
+
+	if err := v.settleTable(all, files); err != nil {
+		return err
+	}
+
+	return v.joinMicrophones()
+}
+
+// listFiles lists all files that the settings name, and those among them that are not excluded. Tables that the
+// settings name are in neither list.
+func (v *Inventory) listFiles() (all, files []string, err error) {
+	globs := v.Settings.Files
+	if v.Settings.Table != nil {
+		globs = v.Settings.Table.File
+	}
+
+	all, files, warnings, err := Find(globs, v.Settings.Exclude.Files(), v.Project.Dir)
+	if err != nil {
+		return nil, nil, err
+	}
+
+	tables := v.tables()
+	isTable := func(file string) bool { return slices.Contains(tables, filepath.Clean(file)) }
+	all = slices.DeleteFunc(all, isTable)
+	files = slices.DeleteFunc(files, isTable)
+	v.Warnings = slices.DeleteFunc(warnings, func(warning ingest.Warning) bool {
+		return isTable(warning.Path) || v.tares.IsTare(warning.Path)
+	})
+	v.warnExcluded(all, files)
+
+	return all, files, nil
+}
+
+// Settle gives each file its rows of the table of conditions, the conditions that are known of its runs, and its
+// recordings without wind. It drops what the settings exclude. source says how the files become runs.
+func (v *Inventory) Settle(source *Source) error {
+	occasions := v.Table.NameOccasions(condition.RunColumn(v.Settings.Run), v.Roles.Occasions, source.Labels)
+	v.Warnings = append(v.Warnings, occasions...)
+	if err := v.matchRows(); err != nil {
+		return err
+	}
+
+	for i := range v.Files { // who reads the file reports contradictions and conditions that cannot be derived
+		file := &v.Files[i]
+		file.Known, _ = source.Known(file.Name, &file.Facts)
+	}
+
+	if err := v.excludeRows(); err != nil {
+		return err
+	}
+
+	if err := v.excludeChannels(source.Grouping.Together); err != nil {
+		return err
+	}
+
+	if err := v.Table.CheckLabels(source.Labels); err != nil {
+		return err
+	}
+
+	return v.findTares()
+}
+
+// Names returns the names of the files.
+func (v *Inventory) Names() []string {
+	var names []string
+	for _, file := range v.Files {
+		names = append(names, file.Name)
+	}
+
+	return names
+}

@@ -1,0 +1,105 @@
+package campaign
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+
+	"doubletake/ingest"
+	"doubletake/ingest/condition"
+	"doubletake/ingest/setting"
+)
+
+// readPattern stores the pattern of file names that the settings give.
+func (v *Inventory) readPattern() error {
+	if v.Settings.Pattern == "" {
+		return nil
+	}
+
+	pattern, err := ParsePattern(v.Settings.Pattern)
+	if err != nil {
+		return setting.Errorf("pattern", "%v", err)
+	}
+
+	if v.Settings.Run == "" && v.Settings.Conditions == "" {
+		pattern.CountRepeats(condition.RunColumn(""))
+	}
+
+	v.Pattern = pattern
+
+	return nil
+}
+
+// matchRows stores in each file its rows of the table of conditions and the conditions that its name states. It returns
+// an error if the pattern does not match the name.
+func (v *Inventory) matchRows() error {
+	if v.Table != nil {
+		tables, err := v.Table.ForFiles(v.Names())
+		if err != nil {
+			return err
+		}
+
+		for i, rows := range tables {
+			v.Files[i].Rows = rows
+		}
+	}
+
+	if v.Pattern == nil {
+		return nil
+	}
+
+	for i := range v.Files {
+		named, err := v.Pattern.Match(v.Files[i].Name)
+		if err != nil {
+			return err
+		}
+
+		v.Roles.Spellings.Rename(named)
+		v.Files[i].Named = named
+	}
+
+	v.warnRuns()
+
+	return nil
+}
+
+// warnRuns warns if the names of files give one run several values of a condition, unless the setting run says that
+// runs go across conditions.
+func (v *Inventory) warnRuns() {
+	if v.Settings.Run != "" {
+		return
+	}
+
+	values := map[string]map[float64]bool{} // by run and condition
+	for _, file := range v.Files {
+		run := ""
+		for _, cond := range file.Named {
+			if cond.Column == condition.RunColumn("") {
+				run = cmp.Or(cond.Name, strconv.FormatFloat(cond.Value, 'g', -1, 64))
+			}
+		}
+
+		for _, cond := range file.Named {
+			if run == "" || cond.IsName || cond.Column == condition.RunColumn("") {
+				continue
+			}
+
+			key := "run " + run + " has %d values of " + cond.Column
+			if values[key] == nil {
+				values[key] = map[float64]bool{}
+			}
+
+			values[key][cond.Value] = true
+		}
+	}
+
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		if n := len(values[key]); n > 1 {
+			v.Warnings = append(v.Warnings, ingest.Warn(v.Settings.Pattern, "runs-across", key+": it is one run, whose "+
+				"recordings are kept together; ingest: {run: run} confirms it, another name in the pattern undoes it", n))
+
+			return
+		}
+	}
+}

@@ -1,0 +1,101 @@
+package campaign
+
+import (
+	"slices"
+
+	"doubletake/ingest/condition"
+	"doubletake/ingest/setting"
+	"doubletake/ingest/sidecar"
+	"doubletake/internal/lists"
+)
+
+// Columns reads the files next to the recordings, if the settings name some. It lists the names of the conditions of
+// numbers and of text that the campaign states, except the name of the run. It returns an error if no source states the
+// column that the settings name as the run's.
+func (v *Inventory) Columns() (numbers, texts []string, err error) {
+	if err := v.readSidecars(); err != nil {
+		return nil, nil, err
+	}
+
+	numbers, texts = v.statedColumns(v.Table)
+	if run := v.Settings.Run; run != "" {
+		known := slices.Concat(numbers, texts)
+		if err := setting.CheckOneOf(known, run, "run", "is not among what names and tables state, which is"); err != nil {
+			return nil, nil, err
+		}
+	}
+
+	return slices.DeleteFunc(numbers, v.isRun), slices.DeleteFunc(texts, v.isRun), nil
+}
+
+// readSidecars stores the conditions that the files next to the recordings state, if the settings ask for them.
+func (v *Inventory) readSidecars() error {
+	if v.Settings.Sidecar == nil {
+		return nil
+	}
+
+	for i := range v.Files {
+		file := &v.Files[i]
+		var err error
+		file.Sidecar, v.sidecar, err = sidecar.Conditions(v.Project, file.Name,
+			v.Settings.Sidecar.Ending, v.sidecar, v.Roles)
+		if err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+// isRun reports whether a column names the run.
+func (v *Inventory) isRun(name string) bool { return name == condition.RunColumn(v.Settings.Run) }
+
+// ColumnsBeside lists the names of the conditions of numbers and of text that the table, which may be nil, and other
+// sources state, except the name of the run. The columns of the table come before the others.
+func (v *Inventory) ColumnsBeside(table *Conditions) (numbers, texts []string) {
+	numbers, texts = v.statedColumns(table)
+	return slices.DeleteFunc(numbers, v.isRun), slices.DeleteFunc(texts, v.isRun)
+}
+
+// statedColumns lists the same names as ColumnsBeside, and the column that names the run.
+func (v *Inventory) statedColumns(table *Conditions) (numbers, texts []string) {
+	if table != nil {
+		numbers = slices.Clone(table.Names)
+		texts = slices.Clone(table.Labels)
+	}
+
+	if v.Pattern != nil {
+		numbers = append(numbers, v.Pattern.Names()...)
+		texts = append(texts, v.Pattern.LabelNames()...)
+	}
+
+	for _, constant := range v.Settings.Constants {
+		numbers = append(numbers, constant.Name)
+	}
+
+	declared := v.Roles.Declared()
+	attributes, namedAttributes := splitNamed(v.Settings.Attributes, declared)
+	sidecar, namedSidecar := splitNamed(v.sidecar, declared)
+	numbers = append(numbers, attributes...)
+	for _, column := range v.Settings.InFile {
+		numbers = append(numbers, column.Name)
+	}
+
+	numbers = append(numbers, sidecar...)
+	texts = slices.Concat(texts, namedAttributes, namedSidecar)
+
+	return lists.Names(numbers), lists.Names(texts)
+}
+
+// splitNamed splits columns into the ones that are numbers and the ones that are declared as names.
+func splitNamed(columns []setting.NamedString, declared []string) (numbers, names []string) {
+	for _, column := range columns {
+		if slices.Contains(declared, column.Name) {
+			names = append(names, column.Name)
+		} else {
+			numbers = append(numbers, column.Name)
+		}
+	}
+
+	return numbers, names
+}
