@@ -23,108 +23,70 @@ func newAVX2() *Set[float32] {
 	}
 }
 
-// The functions below implement the functions of a Set. They check shapes, as the assembly does not, and divide the
-// columns into panels of 16, one for each call of the assembly.
+// The functions below implement the functions of a Set. They check shapes, as the assembly does not.
 
 func denseFast(z, a []float32, lda int, w, b []float32, rows, k, n int, alpha float32) {
 	checkGemm(len(z), len(a), lda, len(w), rows, k, n)
 	need(len(b) >= n, "bias is too short")
-	multiply(z, a, w, b, nil, nil, 0, rows, k, lda, n, alpha)
+	multiply(z, operand{a, lda, 1}, w, operand{b, 0, 1}, rows, k, n, alpha)
 }
 
 func denseReLUFast(z, a []float32, lda int, w, b []float32, keep []uint16, keepStride, rows, k, n int,
 	alpha float32,
 ) {
-	checkGemm(len(z), len(a), lda, len(w), rows, k, n)
-	need(len(b) >= n, "bias is too short")
 	need(len(keep) >= (rows-1)*keepStride+n/Lane, "keep is too short")
-	multiply(z, a, w, b, nil, keep, keepStride, rows, k, lda, n, alpha)
+	denseFast(z, a, lda, w, b, rows, k, n, alpha)
+	keepPositiveAVX2(&z[0], &keep[0], 2*keepStride, rows, n)
 }
 
 func backFast(dx, dy []float32, ldy int, wt, h []float32, rows, k, n int, alpha float32) {
 	checkGemm(len(dx), len(dy), ldy, len(wt), rows, k, n)
 	need(len(h) >= rows*n, "h is too short")
-	multiply(dx, dy, wt, nil, h, nil, 0, rows, k, ldy, n, alpha)
-}
-
-// multiply does the work of Dense (b), DenseReLU (b and keep) and Back (h). b, keep and h are nil for a function
-// without them. With AVX-512 the assembly computes 12 rows at a time, and multiplyAVX2 computes the last rows.
-func multiply(z, a, w, b, h []float32, keep []uint16, keepStride, rows, k, lda, n int, alpha float32) {
-	if !isWide || rows < 12 {
-		multiplyAVX2(z, a, w, b, h, keep, keepStride, rows, k, lda, n, alpha)
-		return
-	}
-
-	byTwelve := rows / 12 * 12 // rows that are computed 12 at a time
-	for c := 0; c < n; c += 16 {
-		gemm12AVX512(&z[c], &a[0], &w[c], pointer(b, c), byTwelve, k, lda, n, alpha, pointer(keep, c/Lane), 2*keepStride,
-			pointer(h, c))
-	}
-
-	if byTwelve < rows {
-		multiplyAVX2(z[byTwelve*n:], a[byTwelve*lda:], w, b, rest(h, byTwelve*n), rest(keep, byTwelve*keepStride),
-			keepStride, rows-byTwelve, k, lda, n, alpha)
-	}
-}
-
-// rest returns x[i:], or nil if x is nil.
-func rest[T any](x []T, i int) []T {
-	if x == nil {
-		return nil
-	}
-	return x[i:]
-}
-
-// multiplyAVX2 does the work of multiply by AVX2. The assembly computes 6 rows at a time, and the last 4 or 8 rows by 4
-// if rows, a multiple of 4, is not a multiple of 6.
-func multiplyAVX2(z, a, w, b, h []float32, keep []uint16, keepStride, rows, k, lda, n int, alpha float32) {
-	bySix := rows // rows that are computed 6 at a time
-	switch rows % 6 {
-	case 2:
-		bySix -= 8
-	case 4:
-		bySix -= 4
-	}
-
-	for c := 0; c < n; c += 16 {
-		if bySix > 0 {
-			gemm6AVX2(&z[c], &a[0], &w[c], pointer(b, c), bySix, k, lda, n, alpha, pointer(keep, c/Lane), 2*keepStride,
-				pointer(h, c))
-		}
-
-		if bySix < rows {
-			gemm4AVX2(&z[bySix*n+c], &a[bySix*lda], &w[c], pointer(b, c), rows-bySix, k, lda, n, alpha,
-				pointer(keep, bySix*keepStride+c/Lane), 2*keepStride, pointer(h, bySix*n+c))
-		}
-	}
-}
-
-// pointer returns &x[i], or nil if x is nil.
-func pointer[T any](x []T, i int) *T {
-	if x == nil {
-		return nil
-	}
-	return &x[i]
+	multiply(dx, operand{dy, ldy, 1}, wt, operand{noBias[:], 0, 0}, rows, k, n, alpha)
+	keepWhereAVX2(&dx[0], &h[0], rows*n)
 }
 
 func outerFast(g, sum, a []float32, lda int, d []float32, rows, k, n int, alpha float32) {
 	checkOuter(len(g), sum, len(a), lda, len(d), rows, k, n)
+	multiply(g, operand{a, 1, lda}, d, operand{g, n, 1}, k, rows, n, alpha)
 
-	byEight := 0 // rows of g that AVX-512 computes, 8 at a time; AVX2 computes the others
-	if isWide {
-		byEight = k / 8 * 8
+	for c := 0; c < n && sum != nil; c += Lane {
+		var sums [Lane]float32
+		addRowsAVX2(&sums[0], &d[c], rows, Lane, n)
+
+		for i, v := range sums {
+			sum[c+i] += v
+		}
 	}
+}
 
-	for c := 0; c < n; c += 16 {
-		columnSums := pointer(sum, c)
-		if byEight > 0 {
-			outerAVX512(&g[c], columnSums, &a[0], &d[c], rows, byEight, lda, n, alpha)
-			columnSums = nil // they are added once
+// operand is a matrix. Element (i, j) is data[i·row + j·column].
+type operand struct {
+	data        []float32
+	row, column int
+}
+
+// The assembly multiplies panels of so many columns.
+const (
+	panelAVX2   = Lane
+	panelAVX512 = 2 * Lane
+)
+
+// noBias is the bias of a product without one. All panels of columns use it.
+var noBias [panelAVX512]float32
+
+// multiply computes z = α·a·w + b. n is the number of columns of z and w, and their row stride. b may be z.
+func multiply(z []float32, a operand, w []float32, b operand, rows, k, n int, alpha float32) {
+	panel := panelAVX2
+	for c := 0; c < n; c += panel {
+		gemm := gemmAVX2
+		panel = panelAVX2
+		if isWide && c+panelAVX512 <= n {
+			gemm = gemmAVX512
+			panel = panelAVX512
 		}
 
-		if byEight < k {
-			outerAVX2(&g[byEight*n+c], columnSums, &a[byEight], &d[c], rows, k-byEight, lda, n, alpha)
-		}
+		gemm(&z[c], &a.data[0], &w[c], &b.data[c*b.column], rows, k, a.row, a.column, n, b.row, alpha)
 	}
 }
 
@@ -162,7 +124,7 @@ func addRowsFast(sum, d []float32, rows, n int) {
 	checkRows(len(sum), len(d), rows, n)
 
 	if rows > 0 && n > 0 {
-		addRowsAVX2(&sum[0], &d[0], rows, n)
+		addRowsAVX2(&sum[0], &d[0], rows, n, n)
 	}
 }
 

@@ -5,15 +5,14 @@
 package kernel
 
 //go:noescape
-func gemm6AVX2(z *float32, a *float32, w *float32, b *float32, rows int, k int, lda int, n int, alpha float32,
-	keep *uint16, keepBytes int, h *float32)
+func gemmAVX2(z *float32, a *float32, w *float32, b *float32, rows int, k int, row int, step int, n int,
+	rowOfB int, alpha float32)
 
 //go:noescape
-func gemm4AVX2(z *float32, a *float32, w *float32, b *float32, rows int, k int, lda int, n int, alpha float32,
-	keep *uint16, keepBytes int, h *float32)
+func keepPositiveAVX2(z *float32, keep *uint16, keepBytes int, rows int, columns int)
 
 //go:noescape
-func outerAVX2(grad *float32, sum *float32, a *float32, d *float32, rows int, k int, lda int, n int, alpha float32)
+func keepWhereAVX2(z *float32, h *float32, n int)
 
 //go:noescape
 func transposeAVX2(dst *float32, ldd int, src *float32, lds int, rows int, cols int)
@@ -29,7 +28,7 @@ func lossGradAVX2(gmu *float32, graw *float32, mu *float32, raw *float32, t1 *fl
 func varianceAVX2(raw *float32, n int)
 
 //go:noescape
-func addRowsAVX2(sum *float32, d *float32, rows int, n int)
+func addRowsAVX2(sum *float32, d *float32, rows int, columns int, n int)
 
 //go:noescape
 func sumsAVX2(c *float32, w *float32, e *float32, n int, out *float64)
@@ -41,12 +40,8 @@ func subtractTileAVX2(c *float64, a *float64, b *float64, k int, ldc int)
 func addTileAVX2(c *float64, a *float64, b *float64, k int, ldc int)
 
 //go:noescape
-func gemm12AVX512(z *float32, a *float32, w *float32, b *float32, rows int, k int, lda int, n int, alpha float32,
-	keep *uint16, keepBytes int, h *float32)
-
-//go:noescape
-func outerAVX512(grad *float32, sum *float32, a *float32, d *float32, rows int, k int, lda int, n int,
-	alpha float32)
+func gemmAVX512(z *float32, a *float32, w *float32, b *float32, rows int, k int, row int, step int, n int,
+	rowOfB int, alpha float32)
 
 //go:noescape
 func subtractTileAVX512(c *float64, a *float64, b *float64, k int, ldc int)

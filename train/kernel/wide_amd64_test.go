@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// Expected values: the results of AVX2, to the bit. The rows leave every remainder of the tiles of AVX-512, and some
-// numbers are zero, infinite or not numbers.
+// Expected values: the results of AVX2, to the bit. Some columns do not fill a panel of AVX-512, and some numbers are
+// zero, infinite or not numbers.
 func TestWideNetworks(t *testing.T) {
 	if !isWide {
 		t.Skip("this processor has no AVX-512")

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 	"strings"
 
 	"github.com/mmcloughlin/avo/attr"
@@ -225,6 +226,16 @@ func (s set) number(m Mem) VecVirtual {
 	v := s.vec()
 	s.broadcast(m, v)
 	return v
+}
+
+// numbers makes a table of numbers, and returns what takes one of them to all lanes of a register.
+func (s set) numbers(name string, list ...float64) func(x float64) VecVirtual {
+	var data []uint64
+	for _, x := range list {
+		data = append(data, math.Float64bits(x))
+	}
+	table := s.table(name, data...)
+	return func(x float64) VecVirtual { return s.number(table.Offset(8 * slices.Index(list, x))) }
 }
 
 // transposeQuarters transposes the 4 × 4 numbers in each quarter of four registers.

@@ -6,14 +6,14 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// The assembly of training. Tiles of products hold their sums in registers over the whole
-// reduction: 6 rows × 16 columns (12 registers), for the last rows 4 × 16. With AVX-512
-// they have 12 rows. Every sum is added in the same order, so that the bits are the same.
+// The assembly of training. Tiles of products hold their sums in registers over the whole reduction: 4 rows of two
+// registers in float32, and 6 rows in float64. Every sum is added in the same order with AVX2 and AVX-512, so that the
+// bits are the same.
 func training(ctx *build.Context) {
 	s := set{Context: ctx, name: "AVX2", single: true}
-	s.gemm("6", 6)
-	s.gemm("4", 4)
-	s.outer(4)
+	s.gemm()
+	s.keepPositive()
+	s.keepWhere()
 	s.transpose()
 	s.adam()
 	s.lossGrad()
@@ -23,8 +23,7 @@ func training(ctx *build.Context) {
 	s.product("subtractTile")
 	s.product("addTile")
 	wide := set{Context: ctx, name: "AVX512", single: true, wide: true}
-	wide.gemm("12", 12)
-	wide.outer(8)
+	wide.gemm()
 	wide.product("subtractTile")
 	wide.product("addTile")
 	s.matern()
@@ -53,191 +52,91 @@ func rowAt(p []GPVirtual, stride GPVirtual, r, disp int) Mem {
 	return m
 }
 
-// unrolled is how many steps of a reduction a turn of the loop has.
-const unrolled = 2
+// gemm generates z = α·a·w + b for one panel of columns, two registers wide. The numbers of a row of a are step apart,
+// so that the same function multiplies by the transpose of a matrix.
+func (s set) gemm() {
+	const tileRows, vecs = 4, 2
+	s.begin("gemm", "z, a, w, b *float32, rows, k, row, step, n, rowOfB int, alpha float32")
+	z, a, b, left := s.param("z"), s.param("a"), s.param("b"), s.param("rows")
+	row, step, ldn, ldb := s.stride("row", 4), s.stride("step", 4), s.stride("n", 4), s.stride("rowOfB", 4)
 
-// panelRegisters is how many registers a row of a panel of 16 columns fills.
-func (s set) panelRegisters() int { return 16 / s.lanes() }
-
-// gemm generates z = epilogue(a·w) over all rows of one panel of columns:
-//
-//	α·acc + b                       or, where there is keep,
-//	max(0, α·acc + b)               where its bit is set, 0 elsewhere, or, where there is h,
-//	α·acc                           where h > 0, 0 elsewhere
-func (s set) gemm(name string, rows int) {
-	name = "gemm" + name
-	vecs := s.panelRegisters()
-	s.begin(name, "z, a, w, b *float32, rows, k, lda, n int, alpha float32, keep *uint16, keepBytes int, h *float32")
-	label := func(l string) string { return name + s.name + "_" + l }
-	z, a, left := s.param("z"), s.param("a"), s.param("rows")
-	lda, ldn := s.stride("lda", 4), s.stride("n", 4)
-	keep, h := s.param("keep"), s.param("h")
-
-	s.repeat(label("rows"), left, rows, func() {
-		acc := s.zeros(rows * vecs)
-		ap := s.bases(s.copyOf(a), lda, rows)
+	s.repeat("gemm"+s.name+"_rows", left, tileRows, func() {
+		acc, ap := s.zeros(tileRows*vecs), s.bases(s.copyOf(a), row, tileRows)
 		w, k := s.param("w"), s.param("k")
 		wv, x := s.vecs(vecs), s.vec()
-		s.repeat(label("k"), k, unrolled, func() {
-			for u := range unrolled {
+		s.repeat("gemm"+s.name+"_k", k, 1, func() {
+			for c, v := range wv {
+				s.VMOVUPS(at(w, c*s.bytes()), v)
+			}
+			for r := range tileRows {
+				s.VBROADCASTSS(rowAt(ap, row, r, 0), x)
 				for c, v := range wv {
-					s.VMOVUPS(at(w, c*s.bytes()), v)
-				}
-				s.ADDQ(ldn, w)
-				for r := range rows {
-					s.VBROADCASTSS(rowAt(ap, lda, r, 4*u), x)
-					for c, v := range wv {
-						s.VFMADD231PS(v, x, acc[r*vecs+c])
-					}
+					s.VFMADD231PS(v, x, acc[r*vecs+c])
 				}
 			}
-			s.advance(4*unrolled, ap...)
+			s.ADDQ(ldn, w)
+			for _, p := range ap {
+				s.ADDQ(step, p)
+			}
 		})
 
 		alpha := s.broadcastParam("alpha")
-		s.TESTQ(h, h)
-		s.JZ(LabelRef(label("bias")))
-		zero := s.zeros(1)[0]
 		for i, v := range acc {
-			s.keepWhere(v, zero, alpha, at(h, i%vecs*s.bytes()))
-			if i%vecs == vecs-1 {
-				s.ADDQ(ldn, h)
-			}
-		}
-		s.JMP(LabelRef(label("store")))
-		s.Label(label("bias"))
-		b := s.param("b")
-		for c, v := range wv {
-			s.VMOVUPS(at(b, c*s.bytes()), v)
-		}
-		for i, v := range acc {
-			s.VFMADD213PS(wv[i%vecs], alpha, v)
-		}
-		s.TESTQ(keep, keep)
-		s.JZ(LabelRef(label("store")))
-		keepPositive := s.keepPositive()
-		for i, v := range acc {
-			keepPositive(v, at(keep, i%vecs*s.lanes()/8))
-			if i%vecs == vecs-1 {
-				s.ADDQ(s.addr("keepBytes"), keep)
-			}
-		}
-		s.Label(label("store"))
-		for i, v := range acc {
+			s.VFMADD213PS(at(b, i%vecs*s.bytes()), alpha, v)
 			s.VMOVUPS(v, at(z, i%vecs*s.bytes()))
 			if i%vecs == vecs-1 {
 				s.ADDQ(ldn, z)
+				s.ADDQ(ldb, b)
+				s.ADDQ(row, a)
 			}
 		}
-		t := s.GP64()
-		s.IMUL3Q(U32(rows), lda, t)
-		s.ADDQ(t, a)
 	})
 	s.end()
 }
 
-// keepPositive returns what sets the lanes of v to zero that are negative or whose bit at
-// m is not set.
-func (s set) keepPositive() func(v VecVirtual, m Mem) {
-	zero := s.zeros(1)[0]
-	if s.wide {
-		return func(v VecVirtual, m Mem) {
-			mask := s.K()
-			s.KMOVW(m, mask)
-			s.VMAXPS_Z(v, zero, mask, v)
-		}
-	}
-
+// keepPositive generates the replacement of numbers by 0 that are negative or whose bit of keep is not set: rows of
+// columns numbers.
+func (s set) keepPositive() {
+	s.begin("keepPositive", "z *float32, keep *uint16, keepBytes, rows, columns int")
+	z, keep, left := s.param("z"), s.param("keep"), s.param("rows")
+	zero, bits := s.zeros(1)[0], s.vec()
 	// 1<<i in each byte of lane i picks bit i of a byte that is in all of them.
-	bits := s.vec()
 	s.VMOVDQU(s.table("laneBits", 0x0202020201010101, 0x0808080804040404, 0x2020202010101010, 0x8080808040404040), bits)
-	return func(v VecVirtual, m Mem) {
-		s.VMAXPS(v, zero, v) // the NaN of the second operand (first here) survives
-		b := s.vec()
-		s.VPBROADCASTB(m, b)
-		s.VPAND(bits, b, b)
-		s.VPCMPEQD(bits, b, b)
-		s.VANDPS(b, v, v)
-	}
+	s.repeat("keepPositive_rows", left, 1, func() {
+		p, columns := s.copyOf(keep), s.param("columns")
+		s.repeat("keepPositive_columns", columns, s.lanes(), func() {
+			v, b := s.load(at(z, 0)), s.vec()
+			s.VMAXPS(v, zero, v) // the NaN of the second operand (first here) survives
+			s.VPBROADCASTB(at(p, 0), b)
+			s.VPAND(bits, b, b)
+			s.VPCMPEQD(bits, b, b)
+			s.VANDPS(b, v, v)
+			s.VMOVUPS(v, at(z, 0))
+			s.advance(registerBytes, z)
+			s.INCQ(p)
+		})
+		s.ADDQ(s.addr("keepBytes"), keep)
+	})
+	s.end()
 }
 
-// keepWhere multiplies v by alpha where m is positive, and sets the other lanes to zero.
-func (s set) keepWhere(v, zero, alpha VecVirtual, m Mem) {
-	if s.wide {
-		mask := s.K()
-		s.VCMPPS(Imm(1), m, zero, mask)
-		s.VMULPS_Z(alpha, v, mask, v)
-		return
-	}
-
-	b := s.vec()
-	s.VCMPPS(Imm(1), m, zero, b)
-	s.VMULPS(alpha, v, v)
-	s.VANDPS(b, v, v)
-}
-
-// outer generates g += α·aᵀ·d for one panel of columns, kr rows of g at a time. Where
-// there is sum, it gets the column sums of d.
-func (s set) outer(kr int) {
-	const name = "outer"
-	vecs := s.panelRegisters()
-	s.begin(name, "grad, sum, a, d *float32, rows, k, lda, n int, alpha float32")
-	label := func(l string) string { return name + s.name + "_" + l }
-	g, a, k, sum := s.param("grad"), s.param("a"), s.param("k"), s.param("sum")
-	lda, ldn := s.stride("lda", 4), s.stride("n", 4)
-	s.repeat(label("k"), k, kr, func() {
-		acc, sums := s.zeros(kr*vecs), s.zeros(vecs)
-		ap, d, rows := s.copyOf(a), s.param("d"), s.param("rows")
-		dv, x := s.vecs(vecs), s.vec()
-		loop := func(label string, withSums bool) {
-			s.repeat(label, rows, 1, func() {
-				for c, v := range dv {
-					s.VMOVUPS(at(d, c*s.bytes()), v)
-					if withSums {
-						s.VADDPS(v, sums[c], sums[c])
-					}
-				}
-				for i := range kr {
-					s.VBROADCASTSS(at(ap, 4*i), x)
-					for c := range dv {
-						s.VFMADD231PS(dv[c], x, acc[i*vecs+c])
-					}
-				}
-				s.ADDQ(ldn, d)
-				s.ADDQ(lda, ap)
-			})
-		}
-		s.TESTQ(sum, sum)
-		s.JZ(LabelRef(label("rows")))
-		loop(label("summed"), true)
-		for c, v := range sums {
-			m := at(sum, c*s.bytes())
-			s.VADDPS(m, v, v)
-			s.VMOVUPS(v, m)
-		}
-		s.XORQ(sum, sum) // once is enough
-		s.JMP(LabelRef(label("store")))
-		loop(label("rows"), false)
-
-		s.Label(label("store"))
-		alpha := s.broadcastParam("alpha")
-		for i, v := range acc {
-			m := at(g, i%vecs*s.bytes())
-			s.VFMADD213PS(m, alpha, v)
-			s.VMOVUPS(v, m)
-			if i%vecs == vecs-1 {
-				s.ADDQ(ldn, g)
-			}
-		}
-		s.advance(4*kr, a)
+// keepWhere generates the replacement of numbers by 0 where h is not positive.
+func (s set) keepWhere() {
+	s.begin("keepWhere", "z, h *float32, n int")
+	z, h, n, zero := s.param("z"), s.param("h"), s.param("n"), s.zeros(1)[0]
+	s.elements("keepWhere", n, func(place func(GPVirtual) Mem) {
+		v := s.vec()
+		s.VCMPPS(Imm(1), place(h), zero, v)
+		s.VANDPS(place(z), v, v)
+		s.VMOVUPS(v, place(z))
 	})
 	s.end()
 }
 
 // addRows adds rows to sum, a register of columns after the other.
 func (s set) addRows() {
-	s.begin("addRows", "sum, d *float32, rows, n int")
-	sum, d, left, ldn := s.param("sum"), s.param("d"), s.param("n"), s.stride("n", 4)
+	s.begin("addRows", "sum, d *float32, rows, columns, n int")
+	sum, d, left, ldn := s.param("sum"), s.param("d"), s.param("columns"), s.stride("n", 4)
 	s.repeat("addRows"+s.name+"_columns", left, s.lanes(), func() {
 		p, rows := s.copyOf(d), s.param("rows")
 		v := s.load(at(sum, 0))
@@ -387,60 +286,67 @@ func (s set) matern() {
 	s.begin("matern", "q, correlation, slope *float64, n int, tiny float64", "done int")
 	q, correlation, slope, n := s.param("q"), s.param("correlation"), s.param("slope"), s.param("n")
 	tiny, done := s.broadcastParam("tiny"), s.GP64()
+	number := s.numbers("maternNumbers", append([]float64{
+		1.0 / 16, 5.0 / 3, 2, 3, 5, smallestNormal, log2OfE, ln2Upper, ln2Lower,
+	}, expSeries...)...)
 	s.XORQ(done, done)
+
+	one, two, sixteenth := number(1), number(2), number(1.0/16) // these stay in registers
+	log2, upper, lower, least := number(log2OfE), number(ln2Upper), number(ln2Lower), number(smallestNormal)
 
 	s.Label("matern_loop")
 	s.CMPQ(done, n)
 	s.JGE(LabelRef("matern_end"))
 
 	r := s.add(s.load(Mem{Base: q, Index: done, Scale: 8}), tiny)
-	s.VMULPD(s.constant(5), r, r)
+	s.VMULPD(number(5), r, r)
 	s.VSQRTPD(r, r)
 
 	x := s.sub(s.zeros(1)[0], r)
 	inside, mask := s.vec(), s.GP32()
-	s.VCMPPD(Imm(0x1D), s.constant(smallestNormal), x, inside) // not less, and a number
+	s.VCMPPD(Imm(0x1D), least, x, inside) // not less, and a number
 	s.VMOVMSKPD(inside, mask)
 	s.CMPL(mask, Imm(15))
 	s.JNE(LabelRef("matern_end"))
 
 	// exp(x) = 2ᵉ·(exp(y/16))¹⁶ with y = x − e·ln 2
 	exponent, whole, y := s.XMM(), s.vec(), s.vec()
-	s.VMULPD(s.constant(log2OfE), x, y)
+	s.VMULPD(log2, x, y)
 	s.VCVTPD2DQY(y, exponent)
 	s.VCVTDQ2PD(exponent, whole)
-	s.VFNMADD231PD(s.constant(ln2Upper), whole, x)
-	s.VFNMADD231PD(s.constant(ln2Lower), whole, x)
-	s.VMULPD(s.constant(1.0/16), x, x)
+	s.VFNMADD231PD(upper, whole, x)
+	s.VFNMADD231PD(lower, whole, x)
+	s.VMULPD(sixteenth, x, x)
 
-	sum := s.load(s.constant(expSeries[0]))
-	for _, coefficient := range expSeries[1:] {
-		s.VFMADD213PD(s.constant(coefficient), x, sum)
+	sum := number(expSeries[0])
+	for _, coefficient := range expSeries[1 : len(expSeries)-1] {
+		s.VFMADD213PD(number(coefficient), x, sum)
 	}
+	s.VFMADD213PD(one, x, sum)
 
 	s.VMULPD(sum, x, x) // exp(y/16) − 1, which four steps square
 	for step := range 4 {
 		plus2 := s.vec()
-		s.VADDPD(s.constant(2), x, plus2)
+		s.VADDPD(two, x, plus2)
 		if step < 3 {
 			s.VMULPD(plus2, x, x)
 		} else {
-			s.VFMADD213PD(s.constant(1), plus2, x)
+			s.VFMADD213PD(one, plus2, x)
 		}
 	}
 
 	power := s.vec() // 2ᵉ
 	s.VPMOVSXDQ(exponent, power)
-	s.VPADDQ(s.constBits(0x3FF), power, power)
 	s.VPSLLQ(Imm(52), power, power)
+	s.VPADDQ(one, power, power) // 0x3FF<<52 is the 1 of float64
 	s.VMULPD(power, x, x)
 
 	square := s.mul(r, r)
-	s.VDIVPD(s.constant(3), square, square)
-	s.VADDPD(s.constant(1), r, r)
+	s.VDIVPD(number(3), square, square)
+	s.VADDPD(one, r, r)
 	sum = s.mul(s.add(r, square), x)
 	s.VMOVUPD(sum, Mem{Base: correlation, Index: done, Scale: 8})
-	s.VMULPD(s.constant(5.0/3), r, r)
+	s.VMULPD(number(5.0/3), r, r)
 	s.VMULPD(x, r, r)
 	s.VMOVUPD(r, Mem{Base: slope, Index: done, Scale: 8})
 	s.ADDQ(Imm(4), done)
