@@ -98,15 +98,26 @@ func (m *Model) answer(ctx context.Context, q Questions) (a Answers, err error) 
 // eachOutcome calls f for each outcome j with a model of this outcome alone. The process of that model is conditioned
 // on the data only while f runs: f must not keep it.
 func (m *Model) eachOutcome(ctx context.Context, f func(j int, one *Model) error) error {
-	together := min(m.workers, m.Outcomes)
+	return m.eachOf(ctx, 0, m.Outcomes, f)
+}
 
-	return parallel.Try(together, m.Outcomes, func(j int) error {
+// eachOf does what eachOutcome does, for count outcomes from number first on.
+func (m *Model) eachOf(ctx context.Context, first, count int, f func(j int, one *Model) error) error {
+	together := min(m.workers, count)
+
+	return parallel.Try(together, count, func(k int) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 
+		j := first + k
 		one := m.outcome(j)
 		one.workers = max(1, m.workers/together)
+		if m.process != nil {
+			one.process = m.process[j : j+1]
+			return f(j, one)
+		}
+
 		given := one.given(0)
 		n := len(given.y)
 		room := matrices.borrow(n * n) // of the factor

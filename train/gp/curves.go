@@ -137,48 +137,23 @@ func (p *Posterior) setCurves(counts []int, levels Levels) {
 	}
 }
 
-// curvePrior returns the covariances of the curves of new levels before any measurement. z are the standardised
-// conditions.
+// curvePrior returns the covariances of the curves of new levels before any measurement, as a packed lower triangle. z
+// are the standardised conditions.
 func (p *Posterior) curvePrior(c covariance, z []float64) []float64 {
 	columns := len(c.linear)
 	n := len(p.newCurves)
-	cov := make([]float64, n*n)
+	lower := make([]float64, 0, n*(n+1)/2)
 	for a, first := range p.newCurves {
 		x := z[first.condition*columns : (first.condition+1)*columns]
-		for b, second := range p.newCurves {
+		for _, second := range p.newCurves[:a+1] {
+			v := 0.0
 			if first.level == second.level {
-				cov[a*n+b] = c.own * c.sharedCorrelation(x, z[second.condition*columns:(second.condition+1)*columns])
+				v = c.own * c.sharedCorrelation(x, z[second.condition*columns:(second.condition+1)*columns])
 			}
+
+			lower = append(lower, v)
 		}
 	}
 
-	return cov
-}
-
-// renewCurves makes the chosen curves of new levels of process j independent of everything else, as before any
-// measurement.
-func (p *Posterior) renewCurves(j int, isChosen func(newCurve) bool) {
-	size := p.size()
-	n := len(p.newCurves)
-	first := size - n // place of the first curve
-	cov := p.cov[j]
-	for a, c := range p.newCurves {
-		if !isChosen(c) {
-			continue
-		}
-
-		place := first + a
-		for i := range size {
-			cov[i*size+place] = 0
-			cov[place*size+i] = 0
-		}
-	}
-
-	for a, c := range p.newCurves {
-		for b, other := range p.newCurves {
-			if isChosen(c) && isChosen(other) {
-				cov[(first+a)*size+first+b] = p.curve[j][a*n+b]
-			}
-		}
-	}
+	return lower
 }

@@ -251,19 +251,45 @@ func rowsOf(conditions []int, each int) []int {
 // Posterior returns what Model.Posterior returns, for conditions instead of rows. Its variances are in the units of the
 // process, without the factors of the form.
 func (m *Mapped) Posterior(ctx context.Context, x []float64, pairs float64, levels Levels) (*Posterior, error) {
-	z, err := m.Form.X(x)
+	z, ofRows, err := m.rowsAhead(x, levels)
 	if err != nil {
 		return nil, err
 	}
 
-	ofRows := Levels{Asked: m.repeatLevels(levels.Asked), Measured: m.repeatLevels(levels.Measured)}
 	p, err := m.Model.Posterior(ctx, z, pairs, ofRows)
 	if err != nil {
 		return nil, err
 	}
 
-	p.rows = m.Form.Each()
-	p.conditions /= p.rows
+	m.joinRows(p)
 
 	return p, nil
+}
+
+// EachPosterior does what Model.EachPosterior does, with the results of Posterior. A process that predicts all outcomes
+// of a condition in separate rows has a single result.
+func (m *Mapped) EachPosterior(ctx context.Context, x []float64, pairs float64, levels Levels,
+	receive func(j int, p *Posterior) error,
+) error {
+	z, ofRows, err := m.rowsAhead(x, levels)
+	if err != nil {
+		return err
+	}
+
+	return m.Model.EachPosterior(ctx, z, pairs, ofRows, func(j int, p *Posterior) error {
+		m.joinRows(p)
+		return receive(j, p)
+	})
+}
+
+// rowsAhead returns the rows of conditions x, and their levels.
+func (m *Mapped) rowsAhead(x []float64, levels Levels) ([]float64, Levels, error) {
+	z, err := m.Form.X(x)
+	return z, Levels{Asked: m.repeatLevels(levels.Asked), Measured: m.repeatLevels(levels.Measured)}, err
+}
+
+// joinRows changes a posterior of rows to one of conditions.
+func (m *Mapped) joinRows(p *Posterior) {
+	p.rows = m.Form.Each()
+	p.conditions /= p.rows
 }

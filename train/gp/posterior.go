@@ -3,10 +3,13 @@ package gp
 import (
 	"context"
 	"fmt"
+	"math"
+	"runtime"
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
 
+	"doubletake/internal/lists"
 	"doubletake/internal/parallel"
 	"doubletake/train/kernel"
 )
@@ -20,18 +23,21 @@ const EachNew = -1
 //
 // At a condition, the outcome that is asked for and the measurement that would be made may have offsets of different
 // levels: the question may be about any new thing, but one new thing would be measured. So the offsets of new levels
-// are unknowns beside the latent function.
+// are unknowns beside the latent function. The unknowns are the latent function at all rows, then the offsets of the
+// new levels, then the new curves. Before any measurement these three are independent of each other, so that Posterior
+// keeps the covariances of each by itself, and only half of each symmetric matrix.
 type Posterior struct {
 	conditions int
 	rows       int // of a process for each condition: 1, or one for each harmonic
 
 	// By process, standardised:
-	cov    [][]float64 // covariances of the unknowns: the latent function at all rows, offsets and curves of new levels
-	noise  [][]float64 // by row: variance that a measurement there adds, with the run-to-run variance
-	nugget []float64   // run-to-run variance
-	fresh  [][]float64 // by label: variance of the offset of a new level
-	curve  [][]float64 // new curves × new curves: their covariances before any measurement
-	own    []float64   // variance of a curve
+	latent  [][]float64 // covariances of the latent function at all rows: lower triangle, row after row
+	curve   [][]float64 // covariances of the new curves before any measurement: likewise
+	noise   [][]float64 // by row: variance that a measurement there adds, with the run-to-run variance
+	nugget  []float64   // run-to-run variance
+	fresh   [][]float64 // by label: variance of the offset of a new level
+	own     []float64   // variance of a curve
+	learned [][]float64 // what measurements have taught, see learn: measured rows × unknowns
 
 	newLevels []newLevel // new levels that several conditions or measurements share
 	curved    int        // label whose levels have curves, counted from 1; 0: none has
@@ -56,39 +62,62 @@ type Levels struct {
 	Measured []int // levels that measurements would have
 }
 
-// Posterior returns the covariances at conditions x, each of which would be measured by the given number of pairs.
+// Posterior returns the covariances at conditions x, each of which would be measured by the given number of pairs. They
+// take 4 bytes for each pair of conditions and each outcome.
 func (m *Model) Posterior(ctx context.Context, x []float64, pairs float64, levels Levels) (*Posterior, error) {
-	if m.process != nil {
-		return m.posterior(ctx, x, pairs, levels)
-	}
+	var all *Posterior
+	err := m.EachPosterior(ctx, x, pairs, levels, func(_ int, p *Posterior) error {
+		if all == nil {
+			all = p
+			return nil
+		}
 
-	single := make([]*Posterior, m.Outcomes)
-	err := m.eachOutcome(ctx, func(j int, one *Model) error {
-		var err error
-		single[j], err = one.posterior(ctx, x, pairs, levels)
-
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-
-	all := single[0]
-	for _, p := range single[1:] {
-		all.cov = append(all.cov, p.cov...)
+		all.latent = append(all.latent, p.latent...)
+		all.curve = append(all.curve, p.curve...)
 		all.noise = append(all.noise, p.noise...)
 		all.nugget = append(all.nugget, p.nugget...)
 		all.fresh = append(all.fresh, p.fresh...)
-		all.unit = append(all.unit, p.unit...)
-		all.curve = append(all.curve, p.curve...)
 		all.own = append(all.own, p.own...)
-	}
+		all.learned = append(all.learned, p.learned...)
+		all.unit = append(all.unit, p.unit...)
 
-	return all, nil
+		return nil
+	})
+
+	return all, err
 }
 
-// posterior is Posterior by the processes that m keeps.
-func (m *Model) posterior(ctx context.Context, x []float64, pairs float64, levels Levels) (*Posterior, error) {
+// EachPosterior calls receive with the result of Posterior for each outcome j alone, in the order of the outcomes. It
+// keeps the covariances of a few outcomes at a time. It returns the first error of receive.
+func (m *Model) EachPosterior(ctx context.Context, x []float64, pairs float64, levels Levels,
+	receive func(j int, p *Posterior) error,
+) error {
+	together := min(m.workers, m.Outcomes)
+	single := make([]*Posterior, together)
+	for first := 0; first < m.Outcomes; first += together {
+		count := min(together, m.Outcomes-first)
+		err := m.eachOf(ctx, first, count, func(j int, one *Model) error {
+			single[j-first] = one.posterior(x, pairs, levels)
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("posterior of additive gp: %w", err)
+		}
+
+		for k, p := range single[:count] {
+			if err := receive(first+k, p); err != nil {
+				return err
+			}
+
+			single[k] = nil
+		}
+	}
+
+	return nil
+}
+
+// posterior is Posterior by the process of the only outcome of m.
+func (m *Model) posterior(x []float64, pairs float64, levels Levels) *Posterior {
 	columns := len(m.Columns)
 	z := m.standardise(x)
 	n := len(x) / m.Inputs
@@ -97,54 +126,43 @@ func (m *Model) posterior(ctx context.Context, x []float64, pairs float64, level
 	p.setCurves(m.Labels, levels)
 	known := knownLevels(m.Labels, levels.Measured, n)
 	own := m.knownCurves(known, n)
-	all := p.size()
-	for j := range m.Outcomes {
-		if err := ctx.Err(); err != nil {
-			return nil, fmt.Errorf("posterior of additive gp: %w", err)
-		}
+	c := newCovariance(m.Hyper[0], m.Others)
+	nugget := m.Hyper[0].Nugget * m.Hyper[0].Nugget
+	whitened := m.process[0].whitened(c, m.workers, z, own)
+	cov := make([]float64, n*n)
+	noise := make([]float64, n)
+	parallel.Do(m.workers, n, func(i int) {
+		row := z[i*columns : (i+1)*columns]
+		dst := cov[i*n : (i+1)*n]
+		c.row(dst, row, z)
+		c.addCurves(dst, row, z, levelOf(own, i), own)
+		noise[i] = m.Noise[0].variance(row)/(2*pairs) + nugget
+	})
 
-		c := newCovariance(m.Hyper[j], m.Others)
-		nugget := m.Hyper[j].Nugget * m.Hyper[j].Nugget
-		whitened := m.process[j].whitened(c, m.workers, z, own)
-		cov := make([]float64, n*n)
-		noise := make([]float64, n)
-		parallel.Do(m.workers, n, func(i int) {
-			row := z[i*columns : (i+1)*columns]
-			dst := cov[i*n : (i+1)*n]
-			c.row(dst, row, z)
-			c.addCurves(dst, row, z, levelOf(own, i), own)
-			noise[i] = m.Noise[j].variance(row)/(2*pairs) + nugget
-		})
+	subtractSquare(n, m.process[0].n, rowMajor(n, whitened).T(), rowMajor(n, cov))
 
-		u := rowMajor(n, whitened)
-		kernel.Subtract(n, n, m.process[j].n, u.T(), u, rowMajor(n, cov))
+	var fresh []float64
+	if o := m.process[0].offsets; o != nil {
+		o.addKnownCovariances(known, whitened, n, n, cov)
 
-		var fresh []float64
-		if o := m.process[j].offsets; o != nil {
-			o.addKnownCovariances(known, whitened, n, n, cov)
-
-			fresh = o.fresh
-			for i, labels := range ownNoise {
-				for _, label := range labels {
-					noise[i] += freshVariance(fresh, c.own, label, m.Curves)
-				}
+		fresh = o.fresh
+		for i, labels := range ownNoise {
+			for _, label := range labels {
+				noise[i] += freshVariance(fresh, c.own, label, m.Curves)
 			}
-		}
-
-		p.cov = append(p.cov, widened(cov, n, all))
-		p.noise = append(p.noise, noise)
-		p.nugget = append(p.nugget, nugget)
-		p.fresh = append(p.fresh, fresh)
-		p.unit = append(p.unit, m.OutputStd[j]*m.OutputStd[j])
-		p.own = append(p.own, c.own)
-		p.curve = append(p.curve, p.curvePrior(c, z))
-		p.renewCurves(j, func(newCurve) bool { return true })
-		for k := range p.newLevels {
-			p.renew(j, k)
 		}
 	}
 
-	return p, nil
+	p.latent = [][]float64{packed(cov, n)}
+	p.curve = [][]float64{p.curvePrior(c, z)}
+	p.noise = [][]float64{noise}
+	p.nugget = []float64{nugget}
+	p.fresh = [][]float64{fresh}
+	p.own = []float64{c.own}
+	p.learned = [][]float64{nil}
+	p.unit = []float64{m.OutputStd[0] * m.OutputStd[0]}
+
+	return p
 }
 
 // setLevels sets the new levels and the places of their offsets. counts are the numbers of levels of the labels. It
@@ -212,30 +230,22 @@ func knownLevels(counts, level []int, n int) []int {
 	return known
 }
 
-// widened returns a square matrix with n rows as the upper left part of one with the given number of rows.
-func widened(v []float64, n, rows int) []float64 {
-	if rows == n {
-		return v
-	}
-
-	wide := make([]float64, rows*rows)
+// packed returns the lower triangle of a square matrix of n rows, row after row.
+func packed(v []float64, n int) []float64 {
+	list := make([]float64, 0, n*(n+1)/2)
 	for i := range n {
-		copy(wide[i*rows:], v[i*n:(i+1)*n])
+		list = append(list, v[i*n:i*n+i+1]...)
 	}
 
-	return wide
+	return list
 }
 
-// renew makes the offset of new level k of process j independent of everything, as before any measurement.
-func (p *Posterior) renew(j, k int) {
-	size := p.size()
-	place := p.conditions*p.rows + k
-	for i := range size {
-		p.cov[j][i*size+place] = 0
-		p.cov[j][place*size+i] = 0
+// packedAt returns element (i, k) of a symmetric matrix whose lower triangle is packed.
+func packedAt(lower []float64, i, k int) float64 {
+	if k > i {
+		i, k = k, i
 	}
-
-	p.cov[j][place*size+place] = p.fresh[j][p.newLevels[k].label]
+	return lower[i*(i+1)/2+k]
 }
 
 // Renew replaces a new level of a label by another new level. After one new thing was measured, later measurements of a
@@ -246,16 +256,33 @@ func (p *Posterior) Renew(label, level int) {
 		return
 	}
 
-	for j := range p.cov {
-		p.renew(j, k)
-		if label == p.curved-1 {
-			p.renewCurves(j, func(c newCurve) bool { return c.level == level })
+	p.forget(p.latentRows() + k)
+	if label != p.curved-1 {
+		return
+	}
+
+	for a, c := range p.newCurves {
+		if c.level == level {
+			p.forget(p.latentRows() + len(p.newLevels) + a)
+		}
+	}
+}
+
+// forget makes an unknown independent of all that was measured.
+func (p *Posterior) forget(unknown int) {
+	size := p.size()
+	for _, learned := range p.learned {
+		for k := unknown; k < len(learned); k += size {
+			learned[k] = 0
 		}
 	}
 }
 
 // size returns the number of unknowns of a process.
-func (p *Posterior) size() int { return p.conditions*p.rows + len(p.newLevels) + len(p.newCurves) }
+func (p *Posterior) size() int { return p.latentRows() + len(p.newLevels) + len(p.newCurves) }
+
+// latentRows returns the number of rows of a process.
+func (p *Posterior) latentRows() int { return p.conditions * p.rows }
 
 // whitened returns U = L⁻¹K(X, z), p.n × conditions, for the covariances K of the process's data with the latent
 // function at the standardised conditions z. UᵀU is how much the data lower the covariances at z. own has the levels of
@@ -272,19 +299,19 @@ func (p *process) whitened(c covariance, workers int, z []float64, own []int) []
 	return u
 }
 
-// Clone returns a copy, which Measure can change without changing p.
+// Clone returns a copy, which Measure and Renew can change without changing p. The copy shares what they do not change.
 func (p *Posterior) Clone() *Posterior {
 	c := *p
-	c.cov = slices.Clone(p.cov)
-	for j, cov := range c.cov {
-		c.cov[j] = slices.Clone(cov)
+	c.learned = slices.Clone(p.learned)
+	for j, learned := range c.learned {
+		c.learned[j] = slices.Clone(learned)
 	}
 
 	return &c
 }
 
 // outcomes returns the number of outcomes at each condition.
-func (p *Posterior) outcomes() int { return max(p.rows, len(p.cov)) }
+func (p *Posterior) outcomes() int { return max(p.rows, len(p.latent)) }
 
 // rowOf returns the process and its row that predict an outcome at a condition. Each outcome has a process of its own,
 // unless a single process predicts all outcomes of a condition in separate rows.
@@ -305,16 +332,15 @@ func (p *Posterior) outcomeOf(process, row int) (condition, outcome int) {
 
 // Claims returns the variances that Model.Predict would return as its claims, conditions × outcomes.
 func (p *Posterior) Claims() []float64 {
-	size := p.size()
 	claims := make([]float64, 0, p.conditions*p.outcomes())
 	for i := range p.conditions {
 		for o := range p.outcomes() {
 			j, row := p.rowOf(i, o)
-			v := p.cov[j][row*size+row]
+			v := p.covariance(j, row, row)
 			for _, a := range p.asked[row] {
-				v += 2 * p.cov[j][row*size+a]
+				v += 2 * p.covariance(j, row, a)
 				for _, b := range p.asked[row] {
-					v += p.cov[j][a*size+b]
+					v += p.covariance(j, a, b)
 				}
 			}
 
@@ -332,64 +358,207 @@ func (p *Posterior) Claims() []float64 {
 	return claims
 }
 
-// Gain returns by how much the weighted sum of variances would fall if the given conditions were measured together.
-// weight is the weight of each variance, conditions × outcomes.
-func (p *Posterior) Gain(conditions []int, weight []float64) (float64, error) {
-	gain := 0.0
-	size := p.size()
-	for j := range p.cov {
-		learned, err := p.learned(j, conditions)
+// Gains returns, for each list of conditions, by how much the weighted sum of variances would fall if the conditions of
+// this list were measured together. weight is the weight of each variance, conditions × outcomes.
+func (p *Posterior) Gains(lists [][]int, weight []float64) ([]float64, error) {
+	gains := make([]float64, len(lists))
+
+	return gains, p.AddGains(lists, weight, gains)
+}
+
+// AddGains adds to gains what Gains returns.
+func (p *Posterior) AddGains(lists [][]int, weight, gains []float64) error {
+	parts := p.together(lists)
+	workers := runtime.GOMAXPROCS(0)
+	for j := range p.latent {
+		err := parallel.Try(workers, len(parts), func(k int) error {
+			own := parts[k]
+			return p.addGains(j, lists[own.first:own.end], weight, gains[own.first:own.end])
+		})
 		if err != nil {
-			return 0, err
+			return err
+		}
+	}
+
+	return nil
+}
+
+// part is a part of a list: the elements from number first up to, but not including, number end.
+type part struct{ first, end int }
+
+// rowsTogether is the number of rows of the covariance that a goroutine computes together, unless a single list has
+// more.
+const rowsTogether = 64
+
+// together divides lists of conditions into parts of about rowsTogether rows.
+func (p *Posterior) together(lists [][]int) []part {
+	var parts []part
+	rows := rowsTogether // of the last part
+	for k, conditions := range lists {
+		if rows >= rowsTogether {
+			parts = append(parts, part{k, k})
+			rows = 0
+		}
+
+		parts[len(parts)-1].end = k + 1
+		rows += len(conditions) * p.rows
+	}
+
+	return parts
+}
+
+// addGains adds to gains what process j contributes to the gain of each list of conditions.
+func (p *Posterior) addGains(j int, lists [][]int, weight, gains []float64) error {
+	size := p.size()
+	known := p.covariances(j, slices.Concat(lists...))
+	for k, conditions := range lists {
+		learned, err := p.learn(j, known, conditions)
+		if err != nil {
+			return err
 		}
 
 		for first := 0; first < len(learned); first += size {
 			byUnknown := learned[first : first+size] // what one measured row teaches about each unknown
-			for row := range p.conditions * p.rows {
+			for row := range p.latentRows() {
 				v := byUnknown[row]
 				for _, offset := range p.asked[row] {
 					v += byUnknown[offset]
 				}
 
 				condition, outcome := p.outcomeOf(j, row)
-				gain += weight[condition*p.outcomes()+outcome] * p.unit[j] * v * v
+				gains[k] += weight[condition*p.outcomes()+outcome] * p.unit[j] * v * v
 			}
 		}
-	}
-
-	return gain, nil
-}
-
-// Measure changes p to what it would be after the given conditions were measured. p is not defined after an error.
-func (p *Posterior) Measure(conditions []int) error {
-	size := p.size()
-	for j := range p.cov {
-		learned, err := p.learned(j, conditions)
-		if err != nil {
-			return err
-		}
-
-		v := rowMajor(size, learned)
-		kernel.Subtract(size, size, len(learned)/size, v.T(), v, rowMajor(size, p.cov[j]))
 	}
 
 	return nil
 }
 
-// learned returns what process j would learn from measuring the given conditions: L⁻¹HP, a matrix of the measured rows
-// by all unknowns, where P are the covariances of the unknowns, H picks the unknowns that add up to each measurement,
-// and LLᵀ = HPHᵀ + noise. The variance of each unknown falls by the sum of squares in its column.
-func (p *Posterior) learned(j int, conditions []int) ([]float64, error) {
+// Measure changes p to what it would be after the given conditions were measured. p is not defined after an error.
+func (p *Posterior) Measure(conditions []int) error {
+	return parallel.Try(runtime.GOMAXPROCS(0), len(p.latent), func(j int) error {
+		learned, err := p.learn(j, p.covariances(j, conditions), conditions)
+		if err != nil {
+			return err
+		}
+
+		p.learned[j] = append(p.learned[j], learned...)
+
+		return nil
+	})
+}
+
+// covarianceRows are some rows of the covariance of all unknowns, by the number of the unknown.
+type covarianceRows map[int][]float64
+
+// covariances returns the rows of the covariance of process j that measurements of the given conditions depend on,
+// after what was measured.
+func (p *Posterior) covariances(j int, conditions []int) covarianceRows {
+	var unknowns []int
+	for _, row := range rowsOf(conditions, p.rows) {
+		unknowns = append(unknowns, row)
+		unknowns = append(unknowns, p.measured[row]...)
+	}
+
+	slices.Sort(unknowns)
+	unknowns = slices.Compact(unknowns)
+
 	size := p.size()
-	cov := p.cov[j]
+	values := p.covariancesBefore(j, unknowns)
+	count := len(p.learned[j]) / size
+	learned := rowMajor(size, p.learned[j])
+	own := make([]float64, 0, count*len(unknowns)) // what was learned about the unknowns
+	for k := range count {
+		own = append(own, lists.Pick(p.learned[j][k*size:(k+1)*size], unknowns)...)
+	}
+
+	kernel.Subtract(len(unknowns), size, count, rowMajor(len(unknowns), own).T(), learned, rowMajor(size, values))
+
+	rows := covarianceRows{}
+	for a, unknown := range unknowns {
+		rows[unknown] = values[a*size : (a+1)*size]
+	}
+
+	return rows
+}
+
+// covariancesBefore returns the covariances of the given unknowns of process j, ascending, with all unknowns before any
+// measurement, row-major.
+func (p *Posterior) covariancesBefore(j int, unknowns []int) []float64 {
+	size := p.size()
+	rows := p.latentRows()
+	values := make([]float64, len(unknowns)*size)
+
+	// Unknown after unknown, because neighbours in the triangle are then read together.
+	latent, _ := slices.BinarySearch(unknowns, rows)
+	for k := range rows {
+		for a, unknown := range unknowns[:latent] {
+			values[a*size+k] = packedAt(p.latent[j], unknown, k)
+		}
+	}
+
+	for a := latent; a < len(unknowns); a++ {
+		firstCurve := rows + len(p.newLevels)
+		unknown := unknowns[a]
+		if unknown < firstCurve {
+			values[a*size+unknown] = p.before(j, unknown, unknown)
+			continue
+		}
+
+		for k := firstCurve; k < size; k++ {
+			values[a*size+k] = p.before(j, unknown, k)
+		}
+	}
+
+	return values
+}
+
+// before returns the covariance of two unknowns of process j before any measurement.
+func (p *Posterior) before(j, a, b int) float64 {
+	if a > b {
+		a, b = b, a
+	}
+
+	rows := p.latentRows()
+	firstCurve := rows + len(p.newLevels)
+	switch {
+	case b < rows:
+		return packedAt(p.latent[j], a, b)
+	case a >= firstCurve:
+		return packedAt(p.curve[j], a-firstCurve, b-firstCurve)
+	case a == b:
+		return p.fresh[j][p.newLevels[a-rows].label]
+	default:
+		return 0
+	}
+}
+
+// covariance returns the covariance of two unknowns of process j after what was measured. It rounds as covariances
+// does.
+func (p *Posterior) covariance(j, a, b int) float64 {
+	v := p.before(j, a, b)
+	size := p.size()
+	for first := 0; first < len(p.learned[j]); first += size {
+		v = math.FMA(-p.learned[j][first+a], p.learned[j][first+b], v)
+	}
+
+	return v
+}
+
+// learn returns what process j would learn from measuring the given conditions: L⁻¹HP, a matrix of the measured rows
+// by all unknowns, where P are the covariances of the unknowns, of which known has the rows, H picks the unknowns that
+// add up to each measurement, and LLᵀ = HPHᵀ + noise. The variance of each unknown falls by the sum of squares in its
+// column.
+func (p *Posterior) learn(j int, known covarianceRows, conditions []int) ([]float64, error) {
+	size := p.size()
 	measured := rowsOf(conditions, p.rows)
 	count := len(measured)
 	learned := make([]float64, 0, count*size)
 	for _, row := range measured {
-		learned = append(learned, cov[row*size:(row+1)*size]...)
+		learned = append(learned, known[row]...)
 		own := learned[len(learned)-size:]
 		for _, offset := range p.measured[row] {
-			floats.Add(own, cov[offset*size:(offset+1)*size])
+			floats.Add(own, known[offset])
 		}
 	}
 

@@ -62,10 +62,10 @@ func TestPosteriorAgainstClaimWith(t *testing.T) {
 		near(t, "claim", p.Claims(), want[0], 1e-9)
 
 		untouched := p.Clone()
-		gain, err := p.Gain(measured[:2], weight)
+		gains, err := p.Gains([][]int{measured[:2]}, weight)
 		require.NoError(t, err)
 
-		near(t, "gain", []float64{gain}, []float64{floats.Dot(weight, want[0]) - floats.Dot(weight, want[1])}, 1e-9)
+		near(t, "gain", gains, []float64{floats.Dot(weight, want[0]) - floats.Dot(weight, want[1])}, 1e-9)
 
 		require.NoError(t, p.Measure(measured[:2]))
 		near(t, "claim with 2", p.Claims(), want[1], 1e-9)
@@ -152,7 +152,7 @@ func (c sessionCase) compare(t *testing.T) {
 			p.Renew(0, unnamed) // the last step is in another mounting
 		}
 
-		gain, err := p.Gain([]int{condition}, weight)
+		gains, err := p.Gains([][]int{{condition}}, weight)
 		require.NoError(t, err)
 		require.NoError(t, p.Measure([]int{condition}))
 
@@ -161,7 +161,7 @@ func (c sessionCase) compare(t *testing.T) {
 			want += w * (c.Claims[k][i] - c.Claims[k+1][i])
 		}
 
-		near(t, "gain", []float64{gain}, []float64{want}, 1e-8)
+		near(t, "gain", gains, []float64{want}, 1e-8)
 		near(t, "claims after a step", p.Claims(), c.Claims[k+1], 1e-9)
 	}
 }

@@ -31,6 +31,7 @@ type Posterior struct {
 	x           []float64        // conditions × inputs, in the units of the inputs
 	mu          []float64        // predicted means, conditions × outcomes
 	noise       []float64        // noise variances, conditions × outcomes
+	epistemic   []float64        // calibrated epistemic variances before any measurement, conditions × outcomes
 	z           []float64        // by condition: coordinate of the groups, or distance to them; nil if they have neither
 	factor      []float64        // conditions × outcomes: variance in the unit over the variance of the process; nil: 1
 	level       []int            // conditions × labels: levels of a measurement, see plannedLevels; nil without labels
@@ -48,52 +49,95 @@ type Posterior struct {
 //
 // Posterior returns the errors of Predict, and an error if m is not a calibrated process.
 func (m *Model) Posterior(ctx context.Context, x []float64, things []map[string]string) (*Posterior, error) {
+	p, levels, err := m.lookAhead(ctx, x, things)
+	if err != nil {
+		return nil, err
+	}
+
+	p.process, err = m.mapped().Posterior(ctx, x, m.Process.Pairs(), levels)
+	if err != nil {
+		return nil, err
+	}
+
+	p.weight = p.weights(p.process.Claims(), 0)
+
+	return p, nil
+}
+
+// Gains returns what Posterior.Gains returns before any measurement, if the given conditions are ignored. It keeps the
+// covariances of a few outcomes at a time.
+func (m *Model) Gains(ctx context.Context, x []float64, things []map[string]string, lists [][]int, ignored []int) (
+	[]float64, error,
+) {
+	p, levels, err := m.lookAhead(ctx, x, things)
+	if err != nil {
+		return nil, err
+	}
+
+	gains := make([]float64, len(lists))
+	err = m.mapped().EachPosterior(ctx, x, m.Process.Pairs(), levels, func(j int, one *gp.Posterior) error {
+		p.weight = p.weights(one.Claims(), j)
+		p.Ignore(ignored)
+
+		return one.AddGains(lists, p.weight, gains)
+	})
+
+	return gains, err
+}
+
+// lookAhead returns what Posterior returns, without the process and the weights, and the levels of its questions and
+// measurements.
+func (m *Model) lookAhead(ctx context.Context, x []float64, things []map[string]string) (*Posterior, gp.Levels, error) {
 	if m.Process == nil || m.Calibration == nil {
-		return nil, errors.New("look ahead of measurements: expected a calibrated process")
+		return nil, gp.Levels{}, errors.New("look ahead of measurements: expected a calibrated process")
 	}
 
 	level := m.levelsOf(things)
 	raw, err := m.predictLevels(ctx, x, level)
 	if err != nil {
-		return nil, err
+		return nil, gp.Levels{}, err
 	}
 
 	const levelOfCalibration = 0
 	present, err := m.calibrated(x, levelOfCalibration, level, raw)
 	if err != nil {
-		return nil, err
+		return nil, gp.Levels{}, err
 	}
 
 	levels := m.plannedLevels(present.N, things, level)
 	p := &Posterior{
-		model: m, x: x, mu: present.Mu, noise: raw.Noise, queries: present.Queries, level: levels.Measured,
-		done: map[int]bool{},
+		model: m, x: x, mu: present.Mu, noise: raw.Noise, epistemic: present.Epistemic, queries: present.Queries,
+		level: levels.Measured, done: map[int]bool{},
 	}
 	p.calibration, p.z, err = m.coordinates(x)
 	if err != nil {
-		return nil, err
+		return nil, gp.Levels{}, err
 	}
 
 	if p.calibration.Axis == nil {
 		p.z = m.distances(level)
 	}
 
-	process := m.mapped()
-	p.process, err = process.Posterior(ctx, x, m.Process.Pairs(), levels)
-	if err != nil {
-		return nil, err
-	}
-
-	for _, ln := range process.Form.LnFactors(x) {
+	for _, ln := range m.mapped().Form.LnFactors(x) {
 		p.factor = append(p.factor, math.Exp(2*ln)) // of a variance
 	}
 
-	for k, claim := range p.process.Claims() {
-		s := m.Calibration.Deviation[k%present.Out]
-		p.weight = append(p.weight, present.Epistemic[k]/(claim*s*s*float64(len(present.Mu))))
+	return p, levels, nil
+}
+
+// weights returns the weights of variances whose claims are given, conditions × outcomes. first is the number of the
+// first of these outcomes.
+func (p *Posterior) weights(claims []float64, first int) []float64 {
+	outcomes := len(p.model.Outcomes)
+	given := len(claims) * outcomes / len(p.mu)
+	weight := make([]float64, len(claims))
+	for k, claim := range claims {
+		j := first + k%given
+		s := p.model.Calibration.Deviation[j]
+		weight[k] = p.epistemic[k/given*outcomes+j] / (claim * s * s * float64(len(p.mu)))
 	}
 
-	return p, nil
+	return weight
 }
 
 // plannedLevels returns the levels of the questions at n conditions, and of the measurements there. level are the
@@ -140,11 +184,12 @@ func (p *Posterior) Renew() {
 	}
 }
 
-// Ignore takes the given conditions out of the mean that Gain returns. They must be distinct, and not all conditions.
+// Ignore takes the given conditions out of the mean that Gains takes. They must be distinct, and not all conditions.
 // It must be called once at most.
 func (p *Posterior) Ignore(conditions []int) {
-	outcomes := len(p.model.Outcomes)
-	kept := float64(len(p.weight)/outcomes-len(conditions)) / float64(len(p.weight)/outcomes)
+	count := len(p.mu) / len(p.model.Outcomes) // of all conditions
+	outcomes := len(p.weight) / count
+	kept := float64(count-len(conditions)) / float64(count)
 	for k := range p.weight {
 		p.weight[k] /= kept
 	}
@@ -163,11 +208,11 @@ func (p *Posterior) Clone() *Posterior {
 	return &c
 }
 
-// Gain returns by how much the mean expected squared error would fall if the given conditions were measured, after the
-// ones that Measure has counted. The mean is over the outcomes and over all conditions that Ignore has left, in units
-// of each outcome's training variance.
-func (p *Posterior) Gain(conditions []int) (float64, error) {
-	return p.process.Gain(conditions, p.weight)
+// Gains returns, for each list of conditions, by how much the mean expected squared error would fall if the conditions
+// of this list were measured, after the ones that Measure has counted. The mean is over the outcomes and over all
+// conditions that Ignore has left, in units of each outcome's training variance.
+func (p *Posterior) Gains(lists [][]int) ([]float64, error) {
+	return p.process.Gains(lists, p.weight)
 }
 
 // Measure changes p to what it would be after the given conditions were measured. p is not defined after an error.

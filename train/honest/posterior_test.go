@@ -68,14 +68,19 @@ func (c plannedCampaign) unknown(known map[int]bool) (conditions []int, x []floa
 func pickSix(t *testing.T, p *honest.Posterior, n int) []int {
 	t.Helper()
 
+	var single [][]int
+	for i := range n {
+		single = append(single, []int{i})
+	}
+
 	var picked []int
 	for range 6 {
+		gains, err := p.Gains(single)
+		require.NoError(t, err)
+
 		best := 0
 		most := -1.0
-		for i := range n {
-			gain, err := p.Gain([]int{i})
-			require.NoError(t, err)
-
+		for i, gain := range gains {
 			if gain > most && !slices.Contains(picked, i) {
 				best = i
 				most = gain

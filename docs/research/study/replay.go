@@ -98,15 +98,20 @@ func (p *replay) uncertain() (best int, err error) {
 
 // informative is the run that lowers the mean expected error over all runs most.
 func (p *replay) informative() (best int, err error) {
-	most := -1.0
+	var conditions [][]int
 	for _, r := range p.left {
-		gain, err := p.ahead.Gain(p.at[r])
-		if err != nil {
-			return 0, err
-		}
+		conditions = append(conditions, p.at[r])
+	}
 
+	gains, err := p.ahead.Gains(conditions)
+	if err != nil {
+		return 0, err
+	}
+
+	most := -1.0
+	for k, gain := range gains {
 		if gain > most {
-			best, most = r, gain
+			best, most = p.left[k], gain
 		}
 	}
 

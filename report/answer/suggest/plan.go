@@ -32,27 +32,61 @@ type Step struct {
 const (
 	MaxSteps = 40
 	planRows = 1500 // rows of the process: candidates × values of the other inputs × harmonics of a rotor
+
+	// planNumbers limits the covariances that a plan keeps, for all outcomes together: 240 MB.
+	planNumbers = 30e6
 )
+
+// plannedRows returns the largest number of rows of the process of a plan. The process keeps half of a symmetric matrix
+// of the rows for each outcome. If names have curves of their own, it also keeps one of the curves.
+func plannedRows(models *predict.Models) int {
+	matrices := float64(len(models.Honest.Process.Hyper))
+	if models.Honest.Process.Curves > 0 {
+		matrices *= 2
+	}
+
+	return min(planRows, int(math.Sqrt(2*planNumbers/matrices)))
+}
 
 // ahead is the calibrated process at the candidates, or at an even selection of them.
 type ahead struct {
 	*honest.Posterior
-	list  []Suggestion // the candidates
-	rows  [][]int      // by candidate: its rows of the posterior
-	asked []int        // rows whose half widths count: the candidate is not Beyond, and there is an interval
-	whole float64      // mean expected squared error at present, over the candidates that are not Beyond
+	list    []Suggestion // the candidates
+	rows    [][]int      // by candidate: its rows of the posterior
+	asked   []int        // rows whose half widths count: the candidate is not Beyond, and there is an interval
+	ignored []int        // rows of candidates that are Beyond
+	whole   float64      // mean expected squared error at present, over the candidates that are not Beyond
+
+	x      []float64           // inputs of the rows
+	things []map[string]string // names of things of the rows
 }
 
-// lookAhead returns the calibrated process at the candidates. If there are too many candidates, or too many rows of the
-// inputs that they do not state, lookAhead takes an even selection. It takes missing combinations before others if the
-// candidates ask for it.
+// lookAhead returns the calibrated process at the candidates, or at an even selection of them, see arranged.
 func lookAhead(ctx context.Context, models *predict.Models, candidates *Candidates, list []Suggestion) (*ahead, error) {
+	process, err := arranged(models, candidates, list, plannedRows(models))
+	if err != nil {
+		return nil, err
+	}
+
+	process.Posterior, err = models.Honest.Posterior(ctx, process.x, process.things)
+	if err != nil {
+		return nil, fmt.Errorf("plan measurements: %w", err)
+	}
+
+	process.Ignore(process.ignored)
+
+	return process, nil
+}
+
+// arranged returns the candidates for a process of at most the given number of rows, without the process. If there are
+// too many candidates, or too many rows of the inputs that they do not state, arranged takes an even selection. It
+// takes missing combinations before others if the candidates ask for it.
+func arranged(models *predict.Models, candidates *Candidates, list []Suggestion, most int) (*ahead, error) {
 	others, err := averaged(models, candidates)
 	if err != nil {
 		return nil, err
 	}
 
-	most := planRows
 	if models.Honest.Orders != nil {
 		most /= models.Honest.Orders.Harmonics
 	}
@@ -73,19 +107,18 @@ func lookAhead(ctx context.Context, models *predict.Models, candidates *Candidat
 	process := &ahead{list: append(missing, lists.Evenly(rest, most-len(missing))...)}
 	others = lists.Evenly(others, max(most/len(process.list), 1))
 
-	if err := process.open(ctx, models, candidates, others); err != nil {
+	if err := process.arrange(candidates, others); err != nil {
 		return nil, err
 	}
 
 	return process, nil
 }
 
-// open sets the other fields from a.list: the posterior at the candidates, their rows, the rows that are asked about,
-// and the present error. It returns an error if nothing is asked about, because all candidates are Beyond.
-func (a *ahead) open(ctx context.Context, models *predict.Models, candidates *Candidates, others [][]float64) error {
+// arrange sets the rows of the candidates, the rows that are asked about, and the present error. It returns an error if
+// nothing is asked about, because all candidates are Beyond.
+func (a *ahead) arrange(candidates *Candidates, others [][]float64) error {
 	var conditions []Candidate
-	var ignored []int // rows of candidates that are Beyond
-	counted := 0.0    // number of the other candidates
+	counted := 0.0 // number of the other candidates
 	for k, s := range a.list {
 		conditions = append(conditions, s.Candidate)
 
@@ -96,7 +129,7 @@ func (a *ahead) open(ctx context.Context, models *predict.Models, candidates *Ca
 
 		a.rows = append(a.rows, rows)
 		if s.Beyond {
-			ignored = append(ignored, rows...)
+			a.ignored = append(a.ignored, rows...)
 			continue
 		}
 
@@ -112,15 +145,7 @@ func (a *ahead) open(ctx context.Context, models *predict.Models, candidates *Ca
 	}
 
 	a.whole /= counted
-	x, things := candidates.conditions(conditions, others)
-
-	var err error
-	a.Posterior, err = models.Honest.Posterior(ctx, x, things)
-	if err != nil {
-		return fmt.Errorf("plan measurements: %w", err)
-	}
-
-	a.Ignore(ignored)
+	a.x, a.things = candidates.conditions(conditions, others)
 
 	return nil
 }
@@ -136,15 +161,19 @@ func (a *ahead) clone() *ahead {
 	return &c
 }
 
-// gain returns the share by which the mean expected squared error over the candidates would fall if this candidate were
-// measured.
-func (a *ahead) gain(candidate int) (float64, error) {
-	fall, err := a.Gain(a.rows[candidate])
+// gains returns, for each of the given candidates, the share by which the mean expected squared error over the
+// candidates would fall if it were measured.
+func (a *ahead) gains(candidates []int) ([]float64, error) {
+	gains, err := a.Gains(lists.Pick(a.rows, candidates))
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 
-	return fall / a.whole, nil
+	for k := range gains {
+		gains[k] /= a.whole
+	}
+
+	return gains, nil
 }
 
 // choice says which candidates best considers.
@@ -161,8 +190,8 @@ const noCandidate = -1
 // best returns the place in a.list of the candidate with the largest gain for its cost after these steps. It returns
 // noCandidate if the budget pays for none, or none has a gain. The cost is the rise of the session's cost.
 func (a *ahead) best(steps []Step, costs Costs, budget float64, considered choice) (int, error) {
-	best := noCandidate
-	most := 0.0
+	var affordable []int // candidates
+	var rises []float64  // of the session's cost, by affordable candidate
 	spent := costs.total(steps)
 	for i, suggestion := range a.list {
 		isPlanned := slices.ContainsFunc(steps, func(s Step) bool { return s.candidate == i })
@@ -176,14 +205,21 @@ func (a *ahead) best(steps []Step, costs Costs, budget float64, considered choic
 			continue
 		}
 
-		gain, err := a.gain(i)
-		if err != nil {
-			return 0, err
-		}
+		// A candidate may cost nothing, or lower the cost by the order.
+		affordable = append(affordable, i)
+		rises = append(rises, max(sum-spent, math.SmallestNonzeroFloat64))
+	}
 
-		rise := max(sum-spent, math.SmallestNonzeroFloat64) // a candidate may cost nothing, or lower the cost by the order
-		if rate := gain / rise; rate > most {
-			best = i
+	gains, err := a.gains(affordable)
+	if err != nil {
+		return 0, err
+	}
+
+	best := noCandidate
+	most := 0.0
+	for k, gain := range gains {
+		if rate := gain / rises[k]; rate > most {
+			best = affordable[k]
 			most = rate
 		}
 	}

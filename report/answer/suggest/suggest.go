@@ -58,7 +58,7 @@ func Ranking(models *predict.Models) string {
 
 // Rank returns the candidates in the order of their gains, the largest first. If candidates.MissingFirst is true,
 // combinations that were not measured come before all others. If there are too many candidates for the calibrated
-// process, Rank returns an even selection of them (lookAhead). Without a calibrated process, Rank returns all
+// process, Rank returns an even selection of them (arranged). Without a calibrated process, Rank returns all
 // candidates, ordered by the expected squared error of the models' mean. Each suggestion has the advice to measure
 // longer if noise dominates, or to measure there if ignorance dominates.
 func Rank(ctx context.Context, models *predict.Models, candidates *Candidates) ([]Suggestion, error) {
@@ -82,16 +82,18 @@ func Rank(ctx context.Context, models *predict.Models, candidates *Candidates) (
 		return list, nil
 	}
 
-	process, err := lookAhead(ctx, models, candidates, list)
+	process, err := arranged(models, candidates, list, planRows)
 	if err != nil {
 		return nil, err
 	}
 
-	for i := range process.list {
-		process.list[i].Gain, err = process.gain(i)
-		if err != nil {
-			return nil, err
-		}
+	gains, err := models.Honest.Gains(ctx, process.x, process.things, process.rows, process.ignored)
+	if err != nil {
+		return nil, fmt.Errorf("plan measurements: %w", err)
+	}
+
+	for i, gain := range gains {
+		process.list[i].Gain = gain / process.whole
 	}
 
 	slices.SortStableFunc(process.list, func(a, b Suggestion) int {
