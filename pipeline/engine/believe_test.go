@@ -11,15 +11,24 @@ import (
 
 	"doubletake/internal/longtest"
 	"doubletake/internal/pack"
+	"doubletake/internal/testfile"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
-// A run trusts nothing in the cache without checking it. The test changes one bit of every name and every value of
-// every manifest (a third of them without DOUBLETAKE_LONG=1), exchanges every pair of results of one stage, with and
-// without the index, and changes a bit of the outputs that tasks read. Each time the run names the damage, moves it to
-// .cache/damaged, and gives the results of a run from scratch.
-func TestNothingBelieved(t *testing.T) {
+// cacheDamage is a world whose cache is damaged again and again, each time followed by a run.
+type cacheDamage struct {
+	*world
+	tasks   []*Status         // all tasks of the world's plan
+	outputs map[string]string // the right output of each task, by ID
+	states  int               // number of damaged states that a run has met
+	results int               // number of damaged results in them
+}
+
+// newCacheDamage returns a world of six files after its first run. Files are not synced while the test runs.
+func newCacheDamage(t *testing.T) *cacheDamage {
+	t.Helper()
+
 	real := disk
 	t.Cleanup(func() { disk = real })
 
@@ -27,133 +36,176 @@ func TestNothingBelieved(t *testing.T) {
 	disk.all = nil
 	disk.dir = func(string) error { return nil }
 
-	w := written(t)
-	w.files["d"] = "delta"
-	w.files["e"] = "omega"
-	w.files["f"] = "phi"
-	w.write(t)
+	d := &cacheDamage{world: written(t)}
+	d.files["d"] = "delta"
+	d.files["e"] = "omega"
+	d.files["f"] = "phi"
+	d.write(t)
+	d.succeeds(t, Options{})
 
-	w.succeeds(t, Options{})
-
-	list, err := Assess(w.plan())
+	var err error
+	d.tasks, err = Assess(d.plan())
 	require.NoError(t, err)
 
-	outputs, _ := w.oracle()
-	index := filepath.Join(w.dir, ".cache", "index")
-	damaged := filepath.Join(w.dir, ".cache", "damaged")
-	states := 0
-	n := 0
-	every := longtest.Count(3, 1)
-	look := func(what string, harm ...int) {
-		t.Helper()
+	d.outputs, _ = d.oracle()
 
-		if states++; states%3 == 0 {
-			require.NoError(t, os.Remove(index))
-		}
+	return d
+}
 
-		var notes []string
-		res, err := w.run(Options{Jobs: 2, Observe: func(e Event) {
-			if e.Kind == "note" {
-				notes = append(notes, e.Note)
-			}
-		}})
-		require.NoError(t, err)
+// check runs the tasks after a damage of the results of the given tasks, which are indices. It checks that the run
+// names each of them, moves them to .cache/damaged, and gives the right outputs. Every third time it removes the index
+// before the run.
+func (d *cacheDamage) check(t *testing.T, damage string, damaged ...int) {
+	t.Helper()
 
-		for _, i := range harm {
-			text := strings.Join(notes, "\n")
-			require.Contains(t, text, "damaged result "+object(w, list[i]), "%s", what)
-		}
-
-		for id, want := range outputs {
-			path, ok := res.Output(id, "out")
-			b, err := read(path)
-			require.True(t, ok, "%s", what)
-			require.NoError(t, err, "%s", what)
-			require.Equal(t, want, b, "%s", what)
-		}
-
-		n += len(harm)
-		aside, _ := os.ReadDir(damaged)
-		require.Len(t, aside, n, "%s", what)
+	d.states++
+	if d.states%3 == 0 {
+		require.NoError(t, os.Remove(filepath.Join(d.dir, ".cache", "index")))
 	}
 
-	for i, st := range list {
-		path := object(w, st)
+	var notes []string
+	result, err := d.run(Options{Jobs: 2, Observe: func(e Event) {
+		if e.Kind == "note" {
+			notes = append(notes, e.Note)
+		}
+	}})
+	require.NoError(t, err)
+
+	for _, i := range damaged {
+		require.Contains(t, strings.Join(notes, "\n"), "damaged result "+object(d.world, d.tasks[i]), "%s", damage)
+	}
+
+	for id, want := range d.outputs {
+		path, ok := result.Output(id, "out")
+		require.True(t, ok, "%s", damage)
+
+		text, err := read(path)
+		require.NoError(t, err, "%s", damage)
+		require.Equal(t, want, text, "%s", damage)
+	}
+
+	d.results += len(damaged)
+	aside, err := os.ReadDir(filepath.Join(d.dir, ".cache", "damaged"))
+	require.NoError(t, err)
+	require.Len(t, aside, d.results, "%s", damage)
+}
+
+// overwrite replaces the content of a file of the cache, which is read-only.
+func overwrite(t *testing.T, path string, content []byte) {
+	t.Helper()
+	require.NoError(t, os.Chmod(path, 0o644))
+	require.NoError(t, os.WriteFile(path, content, 0o644))
+}
+
+// manifestPlaces returns the places of a character in each name and in each value of a manifest: the first of the name
+// and the last of the value. file is the manifest's file, or the file of a packed result, which begins with it.
+func manifestPlaces(file []byte) []int {
+	var places []int
+	begin := bytes.Index(file, []byte("{\n"))
+	end := bytes.Index(file, []byte("\n}\n"))
+	for place := begin; place < end; {
+		line := file[place : place+bytes.IndexByte(file[place:], '\n')+1]
+		name := bytes.IndexByte(line, '"') + 1
+		value := len(bytes.TrimRight(line, ",\n")) - 2
+		for _, k := range []int{name, value} {
+			if k > 0 && !bytes.ContainsRune([]byte("{}[]: "), rune(line[k])) {
+				places = append(places, place+k)
+			}
+		}
+
+		place += len(line)
+	}
+
+	return places
+}
+
+// changeManifests changes one bit of names and values of every manifest, one at a time, at every n-th of their places.
+func (d *cacheDamage) changeManifests(t *testing.T, n int) {
+	t.Helper()
+
+	for i, st := range d.tasks {
+		path := object(d.world, st)
 		if !st.Task.Packed {
 			path = filepath.Join(path, "manifest.json")
 		}
 
-		whole, err := os.ReadFile(path)
-		require.NoError(t, err)
-
-		begin := bytes.Index(whole, []byte("{\n"))
-		end := bytes.Index(whole, []byte("\n}\n"))
-		for place := begin; place < end; {
-			line := whole[place : place+bytes.IndexByte(whole[place:], '\n')+1]
-			text := bytes.TrimRight(line, ",\n")
-			for _, k := range []int{bytes.IndexByte(line, '"') + 1, len(text) - 2} {
-				if k <= 0 || bytes.IndexByte([]byte("{}[]: "), line[k]) >= 0 || (place+k)%every > 0 {
-					continue // no name, no value, or one of those left out
-				}
-
-				whole, err := os.ReadFile(path) // made again, at another time
-				require.NoError(t, err)
-
-				bad := bytes.Clone(whole)
-				bad[place+k] ^= 1
-
-				require.NoError(t, os.Chmod(path, 0o644))
-				require.NoError(t, os.WriteFile(path, bad, 0o644))
-				look(fmt.Sprintf("%s: %q", st.Task.ID, bad[place:place+len(line)]), i)
-			}
-
-			place += len(line)
-		}
-	}
-
-	for i, a := range list {
-		for k, b := range list[:i] {
-			if a.Task.Stage == b.Task.Stage {
-				x := object(w, a)
-				y := object(w, b)
-				require.NoError(t, os.Rename(x, x+"-"))
-				require.NoError(t, os.Rename(y, x))
-				require.NoError(t, os.Rename(x+"-", y))
-				look(a.Task.ID+" and "+b.Task.ID+" exchanged", i, k)
-			}
-		}
-	}
-
-	for i, st := range list {
-		for _, u := range list {
-			if !slices.Contains(u.Task.Deps, Dep{st.Task.ID, "out"}) {
+		for _, place := range manifestPlaces(testfile.Read(t, path)) {
+			if place%n > 0 {
 				continue
 			}
 
-			path := object(w, st)
+			content := testfile.Read(t, path) // a run has made it again, at another time
+			content[place] ^= 1
+			overwrite(t, path, content)
+			d.check(t, fmt.Sprintf("%s: bit of byte %d of the manifest", st.Task.ID, place), i)
+		}
+	}
+}
+
+// exchangeResults exchanges the results of every two tasks of one stage, one pair at a time.
+func (d *cacheDamage) exchangeResults(t *testing.T) {
+	t.Helper()
+
+	for i, first := range d.tasks {
+		for k, second := range d.tasks[:i] {
+			if first.Task.Stage != second.Task.Stage {
+				continue
+			}
+
+			a := object(d.world, first)
+			b := object(d.world, second)
+			require.NoError(t, os.Rename(a, a+"-"))
+			require.NoError(t, os.Rename(b, a))
+			require.NoError(t, os.Rename(a+"-", b))
+			d.check(t, first.Task.ID+" and "+second.Task.ID+" exchanged", i, k)
+		}
+	}
+}
+
+// changeInputs changes a bit of each output that another task reads, one at a time. It keeps the time and the size of
+// the file, and removes the result of the other task, so that a run makes this task again.
+func (d *cacheDamage) changeInputs(t *testing.T) {
+	t.Helper()
+
+	for i, st := range d.tasks {
+		for _, reader := range d.tasks {
+			if !slices.Contains(reader.Task.Deps, Dep{st.Task.ID, "out"}) {
+				continue
+			}
+
+			path := object(d.world, st)
 			if !st.Task.Packed {
 				path = filepath.Join(path, "out")
 			}
 
-			fi, err := os.Stat(path)
-			require.NoError(t, err)
-			b, err := os.ReadFile(path)
+			before, err := os.Stat(path)
 			require.NoError(t, err)
 
-			b[bytes.Index(b, []byte(outputs[st.Task.ID]))] ^= 1
-
-			require.NoError(t, os.Chmod(path, 0o644))
-			require.NoError(t, os.WriteFile(path, b, 0o644))
-			require.NoError(t, os.Chtimes(path, fi.ModTime(), fi.ModTime()))
-			require.NoError(t, os.RemoveAll(object(w, u)))
-			look(fmt.Sprintf("%s, which %s reads, at the same time and size", st.Task.ID, u.Task.ID), i)
+			content := testfile.Read(t, path)
+			content[bytes.Index(content, []byte(d.outputs[st.Task.ID]))] ^= 1
+			overwrite(t, path, content)
+			require.NoError(t, os.Chtimes(path, before.ModTime(), before.ModTime()))
+			require.NoError(t, os.RemoveAll(object(d.world, reader)))
+			d.check(t, fmt.Sprintf("%s, which %s reads, at the same time and size", st.Task.ID, reader.Task.ID), i)
 		}
 	}
-
-	t.Logf("%d states", states)
-	assert.GreaterOrEqual(t, states, 500/every)
 }
 
+// A run trusts nothing in the cache without checking it: neither manifests, nor which result is whose, nor the outputs
+// that tasks read. Each time the run names the damage and gives the results of a run from scratch. Without
+// DOUBLETAKE_LONG=1 the test changes a third of the places in manifests.
+func TestNothingBelieved(t *testing.T) {
+	d := newCacheDamage(t)
+	every := longtest.Count(3, 1)
+	d.changeManifests(t, every)
+	d.exchangeResults(t)
+	d.changeInputs(t)
+
+	t.Logf("%d states", d.states)
+	assert.GreaterOrEqual(t, d.states, 500/every)
+}
+
+// object returns the path of the result of a task in the cache.
 func object(w *world, st *Status) string {
 	return filepath.Join(w.dir, ".cache", "objects", st.key[:1], st.key)
 }

@@ -292,6 +292,123 @@ func (w *world) makes(t *testing.T, o Options, want string) {
 	require.Equal(t, want, cmp.Or(strings.Join(w.ran, " "), "nothing"))
 }
 
+// editedWorld is a world that is edited at random.
+type editedWorld struct {
+	*world
+
+	// seen has the ID and the ingredients of each task that has run, joined by a NUL.
+	seen map[string]bool
+
+	// former has the files that the world published under former names of the experiment, by the name.
+	former map[string]map[string]string
+}
+
+// editKinds is the number of kinds of edits.
+const editKinds = 12
+
+// edit makes a random edit. step is the number of the edit.
+func (w *editedWorld) edit(rt *rapid.T, step int) {
+	switch rapid.IntRange(0, editKinds-1).Draw(rt, "edit") {
+	case 0: // change a file
+		name := rapid.SampledFrom(w.names()).Draw(rt, "file")
+		w.files[name] = rapid.SampledFrom([]string{"x", "alpha", "ALPHA", "longer text"}).Draw(rt, "content")
+
+	case 1: // touch a file
+		name := rapid.SampledFrom(w.names()).Draw(rt, "file")
+		later := time.Now().Add(time.Hour)
+		require.NoError(rt, os.Chtimes(filepath.Join(w.raw, name), later, later))
+
+	case 2: // change a setting
+		w.config["count.letter"] = rapid.SampledFrom([]string{"a", "b"}).Draw(rt, "letter")
+
+	case 3: // another key appears or goes
+		if _, ok := w.config["fit.decay"]; ok {
+			delete(w.config, "fit.decay")
+		} else {
+			w.config["fit.decay"] = "0"
+		}
+
+	case 4: // add a file
+		w.files[fmt.Sprintf("n%d", step)] = "new"
+
+	case 5: // remove a file
+		if len(w.files) > 1 {
+			delete(w.files, w.names()[0])
+		}
+
+	case 6: // the stage's code changes
+		w.version++
+
+	case 7: // one more seed
+		w.seeds++
+
+	case 8: // the index is lost
+		require.NoError(rt, os.RemoveAll(filepath.Join(w.dir, ".cache", "index")))
+
+	case 9:
+		w.rename(rt)
+
+	case 10: // one seed less
+		w.seeds = max(w.seeds-1, 1)
+
+	case 11:
+		w.collect(rt)
+	}
+}
+
+// rename gives the experiment another name. The files under the present name stay.
+func (w *editedWorld) rename(rt *rapid.T) {
+	w.former[w.folder] = w.ownFiles(rt)
+	w.folder = rapid.SampledFrom([]string{"all", "some", "others"}).Draw(rt, "name")
+	delete(w.former, w.folder)
+}
+
+// collect removes what the plan does not need: the results of other ingredients, and the files under former names.
+func (w *editedWorld) collect(rt *rapid.T) {
+	_, err := Collect(w.plan(), true)
+	require.NoError(rt, err)
+
+	clear(w.seen)
+	clear(w.former)
+
+	_, ingredients := w.oracle()
+	for id, text := range ingredients {
+		w.seen[id+"\x00"+text] = true
+	}
+}
+
+// newTasks returns the IDs of the tasks whose ingredients were never seen before, in alphabetical order, and remembers
+// the ingredients, which are given by ID.
+func (w *editedWorld) newTasks(ingredients map[string]string) []string {
+	var ids []string
+	for id, text := range ingredients {
+		if !w.seen[id+"\x00"+text] {
+			ids = append(ids, id)
+		}
+
+		w.seen[id+"\x00"+text] = true
+	}
+
+	slices.Sort(ids)
+
+	return ids
+}
+
+// expectedFiles returns the contents of all files below the work directory that people see, by path. outputs has the
+// output of each task, by ID.
+func (w *editedWorld) expectedFiles(outputs map[string]string) map[string]string {
+	files := map[string]string{}
+	for path, task := range w.published() {
+		files[path] = outputs[task]
+	}
+
+	for _, left := range w.former {
+		maps.Copy(files, left)
+	}
+
+	return files
+}
+
 // After any sequence of edits exactly the tasks whose ingredients were never
 // seen before run, and every output is what a run from scratch would give. After
 // a change of the experiment's name, the files under the former name stay until gc,
@@ -306,96 +423,20 @@ func TestRandomEdits(t *testing.T) {
 		dir, err := os.MkdirTemp("", "engine")
 		require.NoError(rt, err)
 		defer os.RemoveAll(dir)
-		w := newWorld(dir)
 
-		seen := map[string]bool{}
-		former := map[string]map[string]string{} // files by the former names of the experiment
+		w := &editedWorld{world: newWorld(dir), seen: map[string]bool{}, former: map[string]map[string]string{}}
 		for step := range rapid.IntRange(2, 6).Draw(rt, "steps") {
 			if step > 0 {
-				switch rapid.IntRange(0, 11).Draw(rt, "edit") {
-				case 0: // change a file
-					w.files[rapid.SampledFrom(w.names()).Draw(rt, "file")] = rapid.SampledFrom([]string{
-						"x", "alpha", "ALPHA",
-						"longer text",
-					}).Draw(rt, "content")
-
-				case 1: // touch a file
-					n := rapid.SampledFrom(w.names()).Draw(rt, "file")
-					now := time.Now().Add(time.Hour)
-					os.Chtimes(filepath.Join(w.raw, n), now, now)
-
-				case 2: // change a setting
-					w.config["count.letter"] = rapid.SampledFrom([]string{"a", "b"}).Draw(rt, "letter")
-				case 3: // another key appears or goes
-					if _, ok := w.config["fit.decay"]; ok {
-						delete(w.config, "fit.decay")
-					} else {
-						w.config["fit.decay"] = "0"
-					}
-
-				case 4: // add a file
-					w.files[fmt.Sprintf("n%d", step)] = "new"
-				case 5: // remove one
-					if len(w.files) > 1 {
-						delete(w.files, w.names()[0])
-					}
-
-				case 6: // the stage's code changes
-					w.version++
-				case 7: // one more seed
-					w.seeds++
-				case 8: // the index is lost
-					os.Remove(filepath.Join(w.dir, ".cache", "index"))
-				case 9: // the experiment gets another name
-					former[w.folder] = w.ownFiles(rt)
-					w.folder = rapid.SampledFrom([]string{"all", "some", "others"}).Draw(rt, "name")
-					delete(former, w.folder)
-
-				case 10: // one seed less
-					w.seeds = max(w.seeds-1, 1)
-				case 11: // gc
-					_, err := Collect(w.plan(), true)
-					require.NoError(rt, err)
-
-					_, kept := w.oracle()
-					clear(seen)
-					for id, s := range kept {
-						seen[id+"\x00"+s] = true
-					}
-
-					former = map[string]map[string]string{}
-				}
+				w.edit(rt, step)
 			}
 
 			w.write(rt)
-			outputs, signs := w.oracle()
-
-			var want []string
-			for id, s := range signs {
-				if !seen[id+"\x00"+s] {
-					want = append(want, id)
-				}
-				seen[id+"\x00"+s] = true
-			}
-
-			sort.Strings(want)
-
+			outputs, ingredients := w.oracle()
 			result, err := w.run(Options{Jobs: rapid.IntRange(1, 4).Draw(rt, "jobs")})
 			require.NoError(rt, err)
-
-			require.Equal(rt, want, w.ran, "step %d ran", step)
-			require.ElementsMatch(rt, slices.Collect(maps.Keys(former)), result.Foreign, "step %d, other folders", step)
-
-			files := map[string]string{}
-			for path, task := range w.published() {
-				files[path] = outputs[task]
-			}
-
-			for _, left := range former {
-				maps.Copy(files, left)
-			}
-
-			require.Equal(rt, files, w.visible(rt), "step %d, files", step)
+			require.Equal(rt, w.newTasks(ingredients), w.ran, "step %d ran", step)
+			require.ElementsMatch(rt, slices.Collect(maps.Keys(w.former)), result.Foreign, "step %d, other folders", step)
+			require.Equal(rt, w.expectedFiles(outputs), w.visible(rt), "step %d, files", step)
 		}
 	})
 }

@@ -24,135 +24,167 @@ type note struct {
 
 func (n note) Free() { n.freed.Add(1) }
 
-// A task gets the value that was passed to it only if it runs in this process right after the
-// other task, must be made, and both tasks read the same file. Every value is freed once. The
-// expected log follows from the documentation of Handoff: a task "read" logs whether its
-// values are wanted by count, by join and by itself, and a task "count" logs the value it found.
+// handoffWorld is a work directory and raw files, whose tasks pass notes to each other. For each raw file, the task
+// "read" puts a note for the task "count" of the file. The task "join" reads the results of all tasks "count".
+type handoffWorld struct {
+	dir, raw string
+	setting  string // of the tasks "count"
+	spoil    func() // called between the two tasks of a file; nil: nothing happens
+	fails    bool   // the tasks "read" fail
+
+	mu    sync.Mutex // guards log and put
+	log   []string   // what the tasks found
+	put   int64      // number of notes that were put
+	freed atomic.Int64
+}
+
+// newHandoffWorld returns a world of three raw files of 0, 1 and 2 bytes, named "0", "1" and "2".
+func newHandoffWorld(t *testing.T) *handoffWorld {
+	t.Helper()
+
+	w := &handoffWorld{dir: t.TempDir(), raw: t.TempDir(), setting: "1"}
+	for i := range 3 {
+		w.writeFile(t, i, strings.Repeat("x", i))
+	}
+
+	return w
+}
+
+// writeFile writes a raw file.
+func (w *handoffWorld) writeFile(t *testing.T, number int, text string) {
+	t.Helper()
+	require.NoError(t, os.WriteFile(filepath.Join(w.raw, fmt.Sprint(number)), []byte(text), 0o644))
+}
+
+// plan returns the tasks of the first raw files.
+func (w *handoffWorld) plan(files int) *Plan {
+	p := &Plan{Dir: w.dir, Stages: []string{"read", "count", "join"}}
+
+	join := &Task{ID: "join", Stage: "join", Run: func(_ context.Context, j *Job) error {
+		return os.WriteFile(j.Output("out"), nil, 0o644)
+	}}
+
+	for i := range files {
+		f := File{fmt.Sprint(i), filepath.Join(w.raw, fmt.Sprint(i))}
+		toCount := NewHandoff[note]("count/" + f.Path)
+		p.Tasks = append(p.Tasks, w.readTask(f, toCount), w.countTask(f, toCount))
+		join.Deps = append(join.Deps, Dep{"count/" + f.Path, "out"})
+	}
+
+	p.Tasks = append(p.Tasks, join)
+
+	return p
+}
+
+// readTask returns the task that reads a file and puts two notes for the task "count", of which the second replaces the
+// first. It logs which tasks want a note from it: the task "count", the task "join" and the task itself.
+func (w *handoffWorld) readTask(f File, toCount *Handoff[note]) *Task {
+	id := "read/" + f.Path
+	toJoin := NewHandoff[note]("join")
+	toItself := NewHandoff[note](id)
+
+	return &Task{ID: id, Stage: "read", Files: []File{f}, Weight: 1, Run: func(_ context.Context, j *Job) error {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+
+		w.log = append(w.log, fmt.Sprintf("read %s: wanted by count %v, join %v, itself %v", f.Path, toCount.Wanted(j),
+			toJoin.Wanted(j), toItself.Wanted(j)))
+
+		if toCount.Wanted(j) {
+			w.put += 2
+			toCount.Put(j, note{"replaced", &w.freed})
+			toCount.Put(j, note{"left of " + f.Path, &w.freed})
+		}
+
+		if w.fails {
+			return errors.New("spoilt")
+		}
+
+		return os.WriteFile(j.Output("out"), []byte(f.Path), 0o644)
+	}}
+}
+
+// countTask returns the task that logs the note it finds, and writes the digest of the file.
+func (w *handoffWorld) countTask(f File, toCount *Handoff[note]) *Task {
+	return &Task{
+		ID: "count/" + f.Path, Stage: "count", Files: []File{f}, Deps: []Dep{{"read/" + f.Path, "out"}}, Weight: 1,
+		Config: []kv.Pair{{Key: "setting", Value: w.setting}},
+		Run: func(_ context.Context, j *Job) error {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+
+			found, ok := toCount.Get(j)
+			w.log = append(w.log, fmt.Sprintf("count %s: found %v %s", f.Path, ok, found.text))
+
+			return os.WriteFile(j.Output("out"), []byte(j.FileDigest(f.Path)), 0o644)
+		},
+	}
+}
+
+// run runs the tasks of the first raw files and returns the log. It checks that every note that was put is freed once.
+func (w *handoffWorld) run(t *testing.T, files int, o Options) string {
+	t.Helper()
+
+	w.log = nil
+	o.Observe = func(e Event) {
+		if w.spoil != nil && e.Kind == "done" && e.Task.Stage == "read" {
+			w.spoil()
+		}
+	}
+
+	_, err := Run(t.Context(), w.plan(files), o)
+	require.Equal(t, w.fails, err != nil)
+	assert.Equal(t, w.put, w.freed.Load(), "values that were freed")
+
+	return strings.Join(append(w.log, ""), "; ")
+}
+
+// The lines that the tasks of a file log if a note is passed, and if none is.
+func readWanted(i int) string {
+	return fmt.Sprintf("read %d: wanted by count true, join false, itself false; ", i)
+}
+
+func countFound(i int) string { return fmt.Sprintf("count %d: found true left of %d; ", i, i) }
+
+const (
+	readNotWanted = "read 0: wanted by count false, join false, itself false; "
+	countNotFound = "count 0: found false ; "
+)
+
+// A task gets the value that was passed to it only if it runs in this process right after the other task, must be made,
+// and both tasks read the same file. The expected logs follow from the documentation of Handoff.
 func TestHandoff(t *testing.T) {
-	type scenario struct {
-		dir, raw string
-		setting  string
-		spoil    func() // between the two tasks
-		fail     bool
-		log      []string
-		put      int64
-		freed    atomic.Int64
-	}
+	w := newHandoffWorld(t)
+	assert.Equal(t, readWanted(0)+countFound(0)+readWanted(1)+countFound(1)+readWanted(2)+countFound(2),
+		w.run(t, 3, Options{Jobs: 1}), "from nothing")
 
-	var mu sync.Mutex
-	plan := func(w *scenario, files int) *Plan {
-		p := &Plan{Dir: w.dir, Stages: []string{"read", "count", "join"}}
+	w.setting = "2"
+	assert.Equal(t, countNotFound, w.run(t, 1, Options{Jobs: 1}), "another setting: the first task is up to date")
 
-		var all []Dep
-		for i := range files {
-			f := File{fmt.Sprint(i), filepath.Join(w.raw, fmt.Sprint(i))}
-			read := "read/" + f.Path
-			count := "count/" + f.Path
-			next := NewHandoff[note](count)
-			last := NewHandoff[note]("join")
-			self := NewHandoff[note](read)
-			p.Tasks = append(p.Tasks, &Task{
-				ID: read, Stage: "read", Files: []File{f}, Weight: 1,
-				Run: func(_ context.Context, j *Job) error {
-					mu.Lock()
-					w.log = append(w.log, fmt.Sprintf("read %s: wanted by count %v, join %v, itself %v",
-						f.Path, next.Wanted(j), last.Wanted(j), self.Wanted(j)))
-					mu.Unlock()
+	forced := Options{Jobs: 1, Selection: Selection{Force: true}}
+	assert.Equal(t, readWanted(0)+countFound(0), w.run(t, 1, forced), "forced")
 
-					if next.Wanted(j) {
-						w.put += 2 // the second replaces the first
-						next.Put(j, note{"replaced", &w.freed})
-						next.Put(j, note{"left of " + f.Path, &w.freed})
-					}
+	// Only after the first task has run is it known whether the second must run.
+	w.writeFile(t, 0, "other")
+	assert.Equal(t, readNotWanted+countNotFound, w.run(t, 1, Options{Jobs: 1}), "another file")
 
-					if w.fail {
-						return errors.New("spoilt")
-					}
+	onlyFirst := Options{Jobs: 1, Selection: Selection{To: "read"}}
+	assert.Equal(t, readNotWanted, newHandoffWorld(t).run(t, 1, onlyFirst), "only the first task")
 
-					return os.WriteFile(j.Output("out"), []byte(f.Path), 0o644)
-				},
-			}, &Task{
-				ID: count, Stage: "count", Files: []File{f}, Deps: []Dep{{read, "out"}}, Weight: 1,
-				Config: []kv.Pair{{Key: "setting", Value: w.setting}},
-				Run: func(_ context.Context, j *Job) error {
-					mu.Lock()
-					found, ok := next.Get(j)
-					w.log = append(w.log, fmt.Sprintf("count %s: found %v %s", f.Path, ok, found.text))
-					mu.Unlock()
+	inOtherProcess := Options{Executor: &elsewhere{}}
+	assert.Equal(t, readNotWanted+countNotFound, newHandoffWorld(t).run(t, 1, inOtherProcess), "in another process")
+}
 
-					return os.WriteFile(j.Output("out"), []byte(j.FileDigest(f.Path)), 0o644)
-				},
-			})
+// A task does not get a value that was made of another content of the file.
+func TestHandoffOfChangedFile(t *testing.T) {
+	w := newHandoffWorld(t)
+	w.spoil = func() { w.writeFile(t, 0, "changed in between") }
+	assert.Equal(t, readWanted(0)+countNotFound, w.run(t, 1, Options{Jobs: 1}))
+}
 
-			all = append(all, Dep{count, "out"})
-		}
-
-		p.Tasks = append(p.Tasks, &Task{ID: "join", Stage: "join", Deps: all, Run: func(_ context.Context, j *Job) error {
-			return os.WriteFile(j.Output("out"), nil, 0o644)
-		}})
-
-		return p
-	}
-
-	fresh := func() *scenario {
-		w := &scenario{dir: t.TempDir(), raw: t.TempDir(), setting: "1"}
-		for i := range 3 {
-			require.NoError(t, os.WriteFile(filepath.Join(w.raw, fmt.Sprint(i)), []byte(strings.Repeat("x", i)), 0o644))
-		}
-
-		return w
-	}
-
-	run := func(w *scenario, files int, o Options) string {
-		w.log = nil
-		o.Observe = func(e Event) {
-			if w.spoil != nil && e.Kind == "done" && e.Task.Stage == "read" {
-				w.spoil()
-			}
-		}
-
-		_, err := Run(context.Background(), plan(w, files), o)
-		require.Equal(t, w.fail, err != nil)
-
-		assert.Equal(t, w.put, w.freed.Load(), "values that were freed")
-
-		return strings.Join(append(w.log, ""), "; ")
-	}
-
-	expect := func(name, got, want string) {
-		t.Helper()
-		assert.Equal(t, want, got, name)
-	}
-
-	wanted := func(i int) string { return fmt.Sprintf("read %d: wanted by count true, join false, itself false; ", i) }
-	found := func(i int) string { return fmt.Sprintf("count %d: found true left of %d; ", i, i) }
-
-	const notWanted = "read 0: wanted by count false, join false, itself false; "
-	const notFound = "count 0: found false ; "
-
-	w := fresh()
-	expect("from nothing", run(w, 3, Options{Jobs: 1}), wanted(0)+found(0)+wanted(1)+found(1)+wanted(2)+found(2))
-	w.setting = "2" // the first task is up to date and leaves nothing
-	expect("another setting", run(w, 1, Options{Jobs: 1}), notFound)
-	expect("forced", run(w, 1, Options{Jobs: 1, Selection: Selection{Force: true}}),
-		wanted(0)+found(0))
-
-	// The file has changed. Only after the first task has run is it known whether the second must run.
-	require.NoError(t, os.WriteFile(filepath.Join(w.raw, "0"), []byte("other"), 0o644))
-
-	expect("another file", run(w, 1, Options{Jobs: 1}), notWanted+notFound)
-	expect("only the first", run(fresh(), 1, Options{Jobs: 1, Selection: Selection{To: "read"}}),
-		notWanted)
-	expect("elsewhere", run(fresh(), 1, Options{Executor: &elsewhere{}}), notWanted+notFound)
-
-	w = fresh()
-	w.spoil = func() {
-		require.NoError(t, os.WriteFile(filepath.Join(w.raw, "0"), []byte("changed in between"), 0o644))
-	}
-
-	expect("changed in between", run(w, 1, Options{Jobs: 1}), wanted(0)+notFound)
-
-	w = fresh()
-	w.fail = true
-	expect("failed", run(w, 1, Options{Jobs: 1, KeepGoing: true}), wanted(0))
+// A value that a failed task passed is freed, and the other task does not run.
+func TestHandoffOfFailedTask(t *testing.T) {
+	w := newHandoffWorld(t)
+	w.fails = true
+	assert.Equal(t, readWanted(0), w.run(t, 1, Options{Jobs: 1, KeepGoing: true}))
 }
