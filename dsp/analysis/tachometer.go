@@ -29,7 +29,8 @@ func (r *Rows) withSpeed(rec ingest.Recording, halvesHz [2]float64) (map[string]
 		return rec.Conditions, nil
 	}
 
-	conditions := maps.Clone(rec.Conditions)
+	conditions := map[string]float64{}
+	maps.Copy(conditions, rec.Conditions) // which is nil if the recording has none
 	meanHz := (halvesHz[0] + halvesHz[1]) / 2
 	conditions[name] = 60 * meanHz
 	if err := r.source.Derive.AddConditions(conditions, rec.Labels); err != nil {

@@ -87,7 +87,6 @@ func radix2(y, x, tw []float64, yStep, xStep int) {
 	ar, ai := row(x, 0)
 	br, bi := row(x, xStep)
 	y0r, y0i := row(y, 0)
-
 	y1r, y1i := row(y, yStep)
 	for l := range Lanes {
 		a, b, c, d := ar[l], ai[l], br[l], bi[l]
@@ -103,7 +102,6 @@ func radix3(y, x, tw []float64, yStep, xStep int) {
 	cr, ci := row(x, 2*xStep)
 	y0r, y0i := row(y, 0)
 	y1r, y1i := row(y, yStep)
-
 	y2r, y2i := row(y, 2*yStep)
 	for l := range Lanes {
 		sr, si := br[l]+cr[l], bi[l]+ci[l]
@@ -126,7 +124,6 @@ func radix4(y, x, tw []float64, yStep, xStep int) {
 	y0r, y0i := row(y, 0)
 	y1r, y1i := row(y, yStep)
 	y2r, y2i := row(y, 2*yStep)
-
 	y3r, y3i := row(y, 3*yStep)
 	for l := range Lanes {
 		pr, pi := ar[l]+cr[l], ai[l]+ci[l]
@@ -151,7 +148,6 @@ func radix5(y, x, tw []float64, yStep, xStep int) {
 	y1r, y1i := row(y, yStep)
 	y2r, y2i := row(y, 2*yStep)
 	y3r, y3i := row(y, 3*yStep)
-
 	y4r, y4i := row(y, 4*yStep)
 	for l := range Lanes {
 		ar, ai := x0r[l], x0i[l]

@@ -137,7 +137,8 @@ func (t *Table) derived(pairs *dsp.Pairs, row dsp.Row, channel string, rec inges
 
 	var values [2]map[string]float64
 	for h := range values {
-		values[h] = maps.Clone(rec.Conditions)
+		values[h] = map[string]float64{}
+		maps.Copy(values[h], rec.Conditions) // which is nil if the recording has none
 		for k, outcome := range pairs.Outcomes {
 			values[h][outcome.Name] = row.Values[k].Y[h]
 		}

@@ -259,12 +259,37 @@ func (c *Calibration) UnmarshalJSON(data []byte) error {
 	}
 
 	*c = Calibration(p)
+	if err := c.checkErrors(); err != nil {
+		return fmt.Errorf("decode calibration: %w", err)
+	}
+
 	if err := c.checkDesign(); err != nil {
 		return fmt.Errorf("decode calibration: %w", err)
 	}
 
 	if c.Design != nil {
 		c.index = c.Design.index(c.Condition)
+	}
+
+	return nil
+}
+
+// checkErrors returns an error if the squared errors of a group or of a rival are not one for each outcome. A rival
+// whose mean is the model's has none.
+func (c *Calibration) checkErrors() error {
+	outcomes := len(c.Mean)
+	for _, g := range c.Groups {
+		if len(g.EBy) != outcomes {
+			return fmt.Errorf("group %s: expected a squared error for each of %d outcomes, found %d", g.Name, outcomes,
+				len(g.EBy))
+		}
+	}
+
+	for _, rival := range c.Rivals {
+		if rival.EBy != nil && len(rival.EBy) != outcomes {
+			return fmt.Errorf("rival %s: expected a squared error for each of %d outcomes, found %d", rival.Method, outcomes,
+				len(rival.EBy))
+		}
 	}
 
 	return nil
