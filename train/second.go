@@ -41,10 +41,10 @@ type second struct {
 	w                 []float32 // weights of the next layer for the active units
 	undecided, active []int     // numbers of these units
 
-	// Bounds of its units.
-	form    []float32 // linear forms g and c: (outcomes+1) × unit
-	norm    []float32 // [unit]: |g|
-	rho     []float32 // [unit]: error of the linear form
+	// Bounds of its units (unitBounds).
+	form    []float32
+	norm    []float32
+	rho     []float32
 	abs     []float32 // magnitudes of the coefficients of q for the undecided units: row × unit
 	relaxed []float32 // relaxations of the undecided units of all layers: (outcomes+1) × row of the basis
 	err     []float32 // [row of the basis]: error of the relaxation
@@ -174,19 +174,20 @@ func (s *second) rewrite(shift []float32, reach float32) {
 	coef := 0
 	w := s.pad[0]
 	q := s.q0
-	form := s.q0
-	norm := s.norm0
 	clear(s.rho[:w])
 
+	bounds := unitBounds{form: s.q0, norm: s.norm0, rho: s.rho, columns: w} // exact in layer 0
 	s.plan = s.plan[:0]
 	for i := range s.depth() {
 		if i > 0 {
-			s.bound(q, rows, w)
-			form = s.form
-			norm = s.norm
+			bounds = s.bound(q, rows, w)
 		}
 
-		s.classify(i, rows-s.base, form, norm, w, reach)
+		s.classify(i, bounds, reach)
+		if i+1 < s.depth() && len(s.undecided) > 0 {
+			s.relax(rows-s.base, bounds, reach)
+		}
+
 		kept := kernel.PadRows(len(s.undecided)) // rows that the layer adds to the basis
 
 		// The basis must stay a multiple of KStep too.
@@ -210,17 +211,23 @@ func (s *second) rewrite(shift []float32, reach float32) {
 		q[d*w+j] -= m
 	}
 
-	// The answers are the last layer of the plan.
-	outs := kernel.PadRows(2 * d)
-	a := s.a[coef:][:outs*rows]
+	s.planAnswers(q, rows, w, coef)
+}
+
+// planAnswers adds the answers to the plan, as its last layer. q are the answers in the basis, rows × w, and offset is
+// the place of their coefficients in a.
+func (s *second) planAnswers(q []float32, rows, w, offset int) {
+	answers := 2 * s.outcomes
+	outs := kernel.PadRows(answers)
+	a := s.a[offset:][:outs*rows]
 	for t := range rows {
-		for o, x := range q[t*w:][:2*d] {
+		for o, x := range q[t*w:][:answers] {
 			a[o*rows+t] = x
 		}
 	}
 
-	clear(a[2*d*rows:])
-	s.plan = append(s.plan, planLayer{start: rows, rows: outs, offset: coef, width: rows})
+	clear(a[answers*rows:])
+	s.plan = append(s.plan, planLayer{start: rows, rows: outs, offset: offset, width: rows})
 }
 
 // enterNext sets s.q to the pre-activations of the layer after layer i, in the basis with nextRows rows. q are the
@@ -284,9 +291,21 @@ func gather(a, q []float32, columns []int, rows, w int) {
 	}
 }
 
-// bound computes form, norm and rho of a layer from its pre-activations q, rows × w. The rows for ε and 1 are taken
-// as they are, and the rows of undecided units by their relaxations.
-func (s *second) bound(q []float32, rows, w int) {
+// unitBounds bounds the pre-activations of the units of a layer, for all ε with a length up to reach: the pre-activation
+// of a unit is in c ± radius.
+type unitBounds struct {
+	form    []float32 // linear forms g, one row for each outcome, and then c: (outcomes+1) × columns
+	norm    []float32 // [unit]: |g|
+	rho     []float32 // [unit]: error of the linear form
+	columns int       // number of units, with padding
+}
+
+// radius returns how far the pre-activation of unit u can be from its c.
+func (b *unitBounds) radius(u int, reach float32) float32 { return float32(reach*b.norm[u]) + b.rho[u] }
+
+// bound returns the bounds of a layer with the pre-activations q, rows × w. The rows for ε and 1 are taken as they are,
+// and the rows of undecided units by their relaxations. The result is valid until the next call.
+func (s *second) bound(q []float32, rows, w int) unitBounds {
 	linear := (s.outcomes + 1) * w
 	kept := rows - s.base
 	if kept == 0 {
@@ -304,20 +323,16 @@ func (s *second) bound(q []float32, rows, w int) {
 	}
 
 	norms(s.norm, s.form, s.outcomes, w)
+
+	return unitBounds{form: s.form, norm: s.norm, rho: s.rho, columns: w}
 }
 
-// classify fills active and undecided with the units of layer i; the other units are off. form, norm and rho are the
-// bounds of the units. It also stores the relaxations of the undecided units in relaxed and err, from index offset on,
-// unless layer i is the last one.
-func (s *second) classify(i, offset int, form, norm []float32, w int, reach float32) {
-	d := s.outcomes
+// classify fills active and undecided with the units of layer i, by their bounds; the other units are off.
+func (s *second) classify(i int, bounds unitBounds, reach float32) {
 	s.active = s.active[:0]
 	s.undecided = s.undecided[:0]
-	c := form[d*w:][:s.width[i]]
-	norm = norm[:s.width[i]]
-	rho := s.rho[:s.width[i]]
-	for u, c := range c {
-		r := float32(reach*norm[u]) + rho[u] // the pre-activation is in c ± r
+	for u, c := range bounds.form[s.outcomes*bounds.columns:][:s.width[i]] {
+		r := bounds.radius(u, reach)
 		isOff := c <= -r
 		if c >= r {
 			s.active = append(s.active, u)
@@ -325,11 +340,13 @@ func (s *second) classify(i, offset int, form, norm []float32, w int, reach floa
 			s.undecided = append(s.undecided, u)
 		}
 	}
+}
 
-	if i+1 == s.depth() || len(s.undecided) == 0 {
-		return
-	}
-
+// relax stores the relaxations of the undecided units in relaxed and err, from index offset on.
+func (s *second) relax(offset int, bounds unitBounds, reach float32) {
+	d := s.outcomes
+	w := bounds.columns
+	form := bounds.form
 	end := kernel.PadK(s.base+offset+kernel.PadRows(len(s.undecided))) - s.base
 	for j := range d + 1 {
 		clear(s.relaxed[j*s.stride+offset+len(s.undecided) : j*s.stride+end])
@@ -338,17 +355,18 @@ func (s *second) classify(i, offset int, form, norm []float32, w int, reach floa
 	clear(s.err[offset+len(s.undecided) : end])
 
 	for k, u := range s.undecided {
-		r := float32(reach*norm[u]) + rho[u]
-		slope := (c[u] + r) / (2 * r)
-		tau := float32(float32(0.5*slope) * (r - c[u]))
+		c := form[d*w+u]
+		r := bounds.radius(u, reach)
+		slope := (c + r) / (2 * r)
+		tau := float32(float32(0.5*slope) * (r - c))
 
 		column := s.relaxed[offset+k:]
 		for j := range d {
 			column[j*s.stride] = slope * form[j*w+u]
 		}
 
-		column[d*s.stride] = float32(slope*c[u]) + tau
-		s.err[offset+k] = float32(slope*rho[u]) + tau
+		column[d*s.stride] = float32(slope*c) + tau
+		s.err[offset+k] = float32(slope*bounds.rho[u]) + tau
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"doubletake/ingest/condition"
 	"doubletake/pipeline/config"
+	"doubletake/train/experiment"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -53,7 +54,7 @@ func TestExpand(t *testing.T) {
 		},
 	} {
 		b := rotors(t, "{inputs: [rpm], splits: "+c.splits+"}")
-		got, err := expand(b, b.Train.Splits, false)
+		got, err := expand(b, b.Train.Splits, experiment.RefuseUnknown)
 		require.NoError(t, err, "%s", c.splits)
 		assert.Equal(t, c.want, taskNames(got), "%s", c.splits)
 	}
@@ -64,7 +65,7 @@ func TestExpandCombinations(t *testing.T) {
 	b := rotors(t, "{inputs: [rpm], splits: {each: [blades, rpm]}}")
 	b.Ing.Known = b.Ing.Known[2:] // three blades were not measured at 5000 and 1000 rpm
 
-	got, err := expand(b, b.Train.Splits, false)
+	got, err := expand(b, b.Train.Splits, experiment.RefuseUnknown)
 	require.NoError(t, err)
 	require.Len(t, got, 8)
 	assert.Equal(t, "blades=2,rpm=1000: blades = 2 and rpm = 1000", taskNames(got[:1]))
@@ -84,7 +85,7 @@ func TestExpandErrors(t *testing.T) {
 			"differ by letter case alone, and on Windows and macOS their folders would be one"},
 	} {
 		b := rotors(t, "{inputs: [rpm], splits: "+c.splits+"}")
-		_, err := expand(b, b.Train.Splits, false)
+		_, err := expand(b, b.Train.Splits, experiment.RefuseUnknown)
 		assert.ErrorContains(t, err, c.want)
 	}
 }
@@ -94,7 +95,7 @@ func TestExpandUnknownOrMany(t *testing.T) {
 	b := rotors(t, "{inputs: [rpm], splits: {all: {each: rpm}}}")
 	delete(b.Ing.Known[4].Numbers, "rpm")
 
-	_, err := expand(b, b.Train.Splits, false)
+	_, err := expand(b, b.Train.Splits, experiment.RefuseUnknown)
 	assert.ErrorContains(t, err, "the values of rpm are not known before the files are read")
 
 	for i := range 101 {
@@ -102,7 +103,7 @@ func TestExpandUnknownOrMany(t *testing.T) {
 	}
 
 	b.Ing.Known = b.Ing.Known[10:]
-	_, err = expand(b, b.Train.Splits, false)
+	_, err = expand(b, b.Train.Splits, experiment.RefuseUnknown)
 	assert.ErrorContains(t, err, "rpm has 101 values, more than 100 splits; "+
 		"hold out blocks of them: {each: rpm, blocks: 5}")
 }
@@ -111,13 +112,13 @@ func TestExpandUnknownOrMany(t *testing.T) {
 func TestExpandOfOtherExperiment(t *testing.T) {
 	b := rotors(t, "{inputs: [rpm], splits: {all: {each: rpm}}}")
 	other := []config.Split{{Name: "angles", Each: []string{"alpha_deg"}}}
-	got, err := expand(b, other, true)
+	got, err := expand(b, other, experiment.LeaveUnknown)
 	require.NoError(t, err)
 	assert.Empty(t, got)
 }
 
 // expand expands the splits of an experiment.
-func expand(b *stageTest, splits []config.Split, lenient bool) ([]config.Split, error) {
-	expanded, err := experimentOf(b.Experiment, &b.Ing).Expand(splits, lenient)
+func expand(b *stageTest, splits []config.Split, unknown experiment.UnknownCondition) ([]config.Split, error) {
+	expanded, err := experimentOf(b.Experiment, &b.Ing).Expand(splits, unknown)
 	return expanded, b.Experiment.Located("train", err)
 }

@@ -8,6 +8,7 @@ import (
 	"doubletake/ingest/condition"
 	"doubletake/ingest/setting"
 	"doubletake/ingest/spelling"
+	"doubletake/internal/lists"
 	"doubletake/train"
 	"doubletake/train/holdout"
 	"doubletake/train/triplets"
@@ -55,7 +56,7 @@ func (e *Experiment) Divide(set triplets.Set, rows holdout.Rows, points conditio
 	}
 
 	set.Part = slices.Repeat([]triplets.Part{triplets.Train}, set.N)
-	test := rowsWith(held, testRows)
+	test := testRows(held)
 	for _, i := range test {
 		set.Part[i] = triplets.Test
 	}
@@ -91,7 +92,7 @@ func Kept(split Split, rows holdout.Rows, points condition.Points) ([]int, error
 		return nil, err
 	}
 
-	return rowsWith(held, trainRows), nil
+	return trainRows(held), nil
 }
 
 // Coordinates returns the value of a condition in each row. If names is not nil, the condition is a label, and
@@ -144,20 +145,18 @@ func constantInput(split Split, input string, value float64) error {
 		"nothing can be learned from it; take it out of the inputs or hold out something else", input, value, split.Name)
 }
 
-// The rows that rowsWith lists.
-const (
-	testRows  = true
-	trainRows = false
-)
+// testRows lists the rows that are held out.
+func testRows(held []bool) []int {
+	isHeld := func(i int) bool { return held[i] }
+	test, _ := lists.Split(lists.Numbers(len(held)), isHeld)
 
-// rowsWith lists the rows that are held out if isHeld is true, and otherwise the rows that are not.
-func rowsWith(held []bool, isHeld bool) []int {
-	var rows []int
-	for i, h := range held {
-		if h == isHeld {
-			rows = append(rows, i)
-		}
-	}
+	return test
+}
 
-	return rows
+// trainRows lists the rows that are not held out.
+func trainRows(held []bool) []int {
+	isHeld := func(i int) bool { return held[i] }
+	_, train := lists.Split(lists.Numbers(len(held)), isHeld)
+
+	return train
 }

@@ -8,16 +8,17 @@ import (
 	"doubletake/train/holdout"
 )
 
-// What Expand does with a split by an unknown condition.
+// UnknownCondition says what Expand does with a split by an unknown condition.
+type UnknownCondition int
+
 const (
-	RefuseUnknown = false // it returns an error
-	LeaveUnknown  = true  // it leaves the split out
+	RefuseUnknown UnknownCondition = iota // return an error
+	LeaveUnknown                          // leave the split out, because it is about another experiment
 )
 
 // Expand replaces each split that holds out the values of conditions in turn (key each) by one split for each value,
-// for each block of neighbouring values, or for each measured combination of values. An unknown condition is an error,
-// unless lenient is true: the split is then left out, because it is about another experiment.
-func (e *Experiment) Expand(splits []Split, lenient bool) ([]Split, error) {
+// for each block of neighbouring values, or for each measured combination of values.
+func (e *Experiment) Expand(splits []Split, unknown UnknownCondition) ([]Split, error) {
 	var all []Split
 	for _, split := range splits {
 		key := "splits." + split.Name
@@ -32,7 +33,7 @@ func (e *Experiment) Expand(splits []Split, lenient bool) ([]Split, error) {
 			continue
 		}
 
-		each, err := e.eachOf(key, split, lenient)
+		each, err := e.eachOf(key, split, unknown)
 		if err != nil {
 			return nil, err
 		}
@@ -50,11 +51,11 @@ func (e *Experiment) Expand(splits []Split, lenient bool) ([]Split, error) {
 	return all, nil
 }
 
-// eachOf returns the holdouts that a split with the key each stands for. It returns nil for unknown conditions if
-// lenient is true.
-func (e *Experiment) eachOf(key string, split Split, lenient bool) ([]holdout.Named, error) {
+// eachOf returns the holdouts that a split with the key each stands for. It returns none if a condition is unknown and
+// such a split is left out.
+func (e *Experiment) eachOf(key string, split Split, unknown UnknownCondition) ([]holdout.Named, error) {
 	if len(split.Each) == 1 {
-		return e.each(key, split.Each[0], split.Blocks, lenient)
+		return e.each(key, split.Each[0], split.Blocks, unknown)
 	}
 
 	if split.Blocks != 0 {
@@ -64,7 +65,7 @@ func (e *Experiment) eachOf(key string, split Split, lenient bool) ([]holdout.Na
 
 	var parts [][]holdout.Named
 	for _, condition := range split.Each {
-		part, err := e.each(key, condition, 0, lenient)
+		part, err := e.each(key, condition, 0, unknown)
 		if err != nil || part == nil {
 			return nil, err
 		}
@@ -94,15 +95,15 @@ func (e *Experiment) eachOf(key string, split Split, lenient bool) ([]holdout.Na
 	return combinations, nil
 }
 
-// each returns a holdout for each name or value of a condition, or for each block of values. An unknown condition is an
-// error, unless lenient is true: each then returns nil.
-func (e *Experiment) each(key, condition string, blocks int, lenient bool) ([]holdout.Named, error) {
+// each returns a holdout for each name or value of a condition, or for each block of values if blocks is not 0. It
+// returns none if the condition is unknown and its split is left out.
+func (e *Experiment) each(key, condition string, blocks int, unknown UnknownCondition) ([]holdout.Named, error) {
 	switch {
 	case slices.Contains(e.Labels, condition):
 		return e.eachLabel(key, condition, blocks)
 	case slices.Contains(e.Conditions, condition):
 		return e.eachValue(key, condition, blocks)
-	case lenient:
+	case unknown == LeaveUnknown:
 		return nil, nil
 	}
 
