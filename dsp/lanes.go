@@ -333,20 +333,8 @@ func (p *lanePlan) hann() *hann {
 	return h
 }
 
-// powers transforms (x − meanX)·window + i·(y − meanY)·window, with x and y of n samples. It adds the
-// squared magnitudes |Z_k|² of the transform to sum, k = 0 … n−1; if fresh is true, it clears sum
-// first. It fills low with the first values of Z and high with the last ones, up to Z_(n−1), as pairs.
-// The lengths of low and high are equal, a multiple of 2·n1.
-//
-// For two real sequences |Z_k|² + |Z_(n−k)|² = 2(|X_k|² + |Y_k|²). So the sum of their powers, which
-// Welch.fold takes from sum, does not need their single transforms X and Y.
-func powers[S kernel.Number](p *lanePlan, sum []float64, low, high []float64, x, y []S, meanX, meanY float64,
-	window *hann, fresh bool,
-) {
-	if fresh {
-		clear(sum)
-	}
-
+// pairInput returns the input (x − meanX)·window + i·(y − meanY)·window of a transform, with x and y of n samples.
+func pairInput[S kernel.Number](x, y []S, meanX, meanY float64, window *hann) transformInput {
 	s := transformInput{meanX: meanX, meanY: meanY, window: window}
 	switch x := any(x).(type) {
 	case []float64:
@@ -357,6 +345,16 @@ func powers[S kernel.Number](p *lanePlan, sum []float64, low, high []float64, x,
 		s.y32 = any(y).([]float32)
 	}
 
+	return s
+}
+
+// powers transforms the input s, a pair of sequences, and adds the squared magnitudes |Z_k|² of the transform to sum, k
+// = 0 … n−1. It fills low with the first values of Z and high with the last ones, up to Z_(n−1), as pairs. The lengths
+// of low and high are equal, a multiple of 2·n1, which may be 0.
+//
+// For two real sequences |Z_k|² + |Z_(n−k)|² = 2(|X_k|² + |Y_k|²). So the sum of their powers, which
+// Welch.fold takes from sum, does not need their single transforms X and Y.
+func (p *lanePlan) powers(sum, low, high []float64, s transformInput) {
 	for b := range p.blocks(p.n2) {
 		p.columns(b, &s)
 	}

@@ -24,8 +24,7 @@ func power(w *Welch, x []float64, segments int) []float64 {
 				b = x[(s+1)*n : (s+2)*n]
 			}
 
-			powers(w.lanes.lanePlan, sum, nil, nil, a, b, kernel.Sum(a)/float64(n), kernel.Sum(b)/float64(n), w.lanes.window,
-				s == 0)
+			w.lanes.powers(sum, nil, nil, pairInput(a, b, kernel.Sum(a)/float64(n), kernel.Sum(b)/float64(n), w.lanes.window))
 		}
 
 		w.fold(dst, sum, 1/float64(segments))
@@ -241,7 +240,7 @@ func TestPowerAllocations(t *testing.T) {
 	x := noise(2*n, 1)
 	sum := make([]float64, n)
 	assert.Equal(t, 0.0, testing.AllocsPerRun(5, func() {
-		powers(p.lanePlan, sum, nil, nil, x[:n], x[n:], 0, 0, p.window, true)
+		p.powers(sum, nil, nil, pairInput(x[:n], x[n:], 0, 0, p.window))
 	}), "allocations")
 }
 

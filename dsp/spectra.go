@@ -353,12 +353,15 @@ func addPair[T kernel.Number](a *Analyser, first, second []T, facts [2]segmentFa
 	rows := (len(seg1) + p.n1 - 1) / p.n1 // rows of the transform with the bins to keep
 	p.low = slices.Grow(p.low[:0], 2*rows*p.n1)[:2*rows*p.n1]
 	p.high = slices.Grow(p.high[:0], len(p.low))[:len(p.low)]
-	fresh := index.segment == 0
 	sums := a.sums[index.microphone]
-	powers(p.lanePlan, sums, p.low, p.high, first, second, facts[0].mean, facts[1].mean, p.window, fresh)
+	if index.segment == 0 {
+		clear(sums) // of the half before
+	}
+
+	p.powers(sums, p.low, p.high, pairInput(first, second, facts[0].mean, facts[1].mean, p.window))
 
 	scale := 2 * s.power(index.microphone) / (w.sum * w.sum)
-	untanglePair(p.k, seg1, seg2, p.low, p.high, scale, p.n)
+	p.untangle(seg1, seg2, scale)
 
 	// If one segment is silent, rounding leaves a trace of the other in its spectrum.
 	if !facts[0].live {
@@ -391,24 +394,23 @@ func segmentMean[T kernel.Number](x []T) (mean float64, live bool) {
 	return kernel.Sum(x) / float64(len(x)), true
 }
 
-// untanglePair fills x and y with the first bins of the power spectra of two real sequences. Z is the transform of n
-// points of one complex sequence: the first sequence plus i times the second. The transforms of the two are X_k = (Z_k
-// + Z̄_(n−k))/2 and Y_k = (Z_k − Z̄_(n−k))/2i. low has the first values of Z as pairs, and high the last values, up to
-// Z_(n−1). The powers are multiplied by scale, and by scale/2 at 0 Hz and at the Nyquist frequency. y may be empty if
-// only the first spectrum is wanted.
-func untanglePair(k *kernel.Set, x, y []float32, low, high []float64, scale float64, n int) {
+// untangle fills x and y with the first bins of the power spectra of two real sequences, from p.low and p.high: the
+// ends of Z, the transform of n points of the first sequence plus i times the second. The transforms of the two are X_k
+// = (Z_k + Z̄_(n−k))/2 and Y_k = (Z_k − Z̄_(n−k))/2i. The powers are multiplied by scale, and by scale/2 at 0 Hz and at
+// the Nyquist frequency. y may be empty if only the first spectrum is wanted.
+func (p *lanePairs) untangle(x, y []float32, scale float64) {
 	if len(y) == 0 {
 		y = x // Untangle then keeps the first spectrum
 	}
 
 	scale *= 0.25
-	k.Untangle(x[1:], y[1:], low[2:], high, scale)
-	if m := n / 2; 2*m == n && m < len(x) {
-		k.Untangle(x[m:m+1], y[m:m+1], low[2*m:], high[:len(high)-2*m+2], 0.5*scale)
+	p.k.Untangle(x[1:], y[1:], p.low[2:], p.high, scale)
+	if m := p.n / 2; 2*m == p.n && m < len(x) {
+		p.k.Untangle(x[m:m+1], y[m:m+1], p.low[2*m:], p.high[:len(p.high)-2*m+2], 0.5*scale)
 	}
 
-	zr := low[0]
-	zi := low[1]
+	zr := p.low[0]
+	zi := p.low[1]
 	y[0] = float32(float64(zi*zi) * 2 * scale)
 	x[0] = float32(float64(zr*zr) * 2 * scale)
 }

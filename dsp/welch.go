@@ -29,7 +29,7 @@ type Welch struct {
 type lanePairs struct {
 	*lanePlan
 	window    *hann
-	low, high []float64 // the first and the last values of a pair's transform, as function powers fills them
+	low, high []float64 // the first and the last values of a pair's transform, as method powers fills them
 }
 
 // NewWelch returns a plan for segments of segLen samples under the Hann window.
@@ -104,7 +104,7 @@ func (w *Welch) SegmentPower(dst, x []float64) []float64 {
 }
 
 // fold fills dst with scale times the sum of the one-sided power spectra of segments. sum is the sum of the
-// squared magnitudes that function powers adds for pairs of segments, n values.
+// squared magnitudes that method powers adds for pairs of segments, n values.
 func (w *Welch) fold(dst, sum []float64, scale float64) {
 	scale /= w.sum * w.sum
 	n := w.n

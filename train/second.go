@@ -291,8 +291,8 @@ func gather(a, q []float32, columns []int, rows, w int) {
 	}
 }
 
-// unitBounds bounds the pre-activations of the units of a layer, for all ε with a length up to reach: the pre-activation
-// of a unit is in c ± radius.
+// unitBounds bounds the pre-activations of the units of a layer, for all ε with a length up to reach: the
+// pre-activation of a unit is in c ± radius.
 type unitBounds struct {
 	form    []float32 // linear forms g, one row for each outcome, and then c: (outcomes+1) × columns
 	norm    []float32 // [unit]: |g|

@@ -107,7 +107,7 @@ func TestDamagedCalibrationIsRefused(t *testing.T) {
 		{`"deviation":[2,0.5]`, `"deviation":[2,0]`, "outcome column 1: expected a positive deviation"},
 		{`"half_width":[5,9]`, `"half_width":[5]`, "for each of 2 outcomes"},
 		{`"e_by":[0.3,0.4]`, `"e_by":[0.3,0.4,1]`, "group a: expected a squared error for each of 2 outcomes, found 3"},
-		{`"base":`, `"rivals":[{"method":"linear","e_by":[1]}],"base":`, "rival linear: expected a squared error for each of 2"},
+		{`"base":`, `"rivals":[{"method":"linear","e_by":[1]}],"base":`, "rival linear: expected a squared error for"},
 		{`"scale":{`, `"scal":{`, "expected a scale"},
 		{`"ratio":`, `"rati":`, "expected positive factors"},
 		{`"weights":[[`, `"weights":[[1,`, "expected 90 weights"},
