@@ -79,6 +79,88 @@ func event(line string) (kind, stage string) {
 	return e.Event, e.Stage
 }
 
+// moment is when a run is interrupted: at an event of a stage.
+type moment struct {
+	stage, kind string // of the event
+	count       int    // which of these events, from 1
+	signal      os.Signal
+}
+
+// moments returns when runs are interrupted: after some tasks were done, and while a training is at work. With
+// DOUBLETAKE_LONG=1, there is a moment in every stage. SIGINT and SIGTERM have the same effect.
+func moments() []moment {
+	if !longtest.IsLong() {
+		return []moment{{"ingest", "done", 2, syscall.SIGTERM}, {"train", "start", 1, os.Interrupt}}
+	}
+
+	return []moment{
+		{"simulate", "done", 3, os.Interrupt},
+		{"ingest", "done", 2, syscall.SIGTERM},
+		{"dsp", "start", 1, os.Interrupt},
+		{"train", "start", 1, os.Interrupt},
+		{"train", "done", 1, os.Interrupt},
+	}
+}
+
+// interruptedRun is what a run of the program printed and did.
+type interruptedRun struct {
+	status   int      // exit status
+	done     int      // number of tasks that it did
+	messages []string // lines of progress that are messages for people
+	output   string   // what it wrote to stdout
+	isHit    bool     // the moment came, and the signal was sent
+}
+
+// runUntil runs the pipeline in dir and sends it the signal of a moment when the moment comes.
+func runUntil(t *testing.T, dir string, when moment) interruptedRun {
+	t.Helper()
+
+	cmd, lines, stdout := start(t, dir, "run", "--progress", "json", "--jobs", "2")
+	var run interruptedRun
+	seen := 0 // number of events of the moment's kind and stage
+	for line := range lines {
+		kind, stage := event(line)
+		switch kind {
+		case "":
+			run.messages = append(run.messages, line)
+		case "done":
+			run.done++
+		}
+
+		if kind != when.kind || stage != when.stage {
+			continue
+		}
+
+		seen++
+		if seen == when.count {
+			run.isHit = true
+			require.NoError(t, cmd.Process.Signal(when.signal))
+		}
+	}
+
+	_ = cmd.Wait() // its error is the exit status
+	run.status = cmd.ProcessState.ExitCode()
+	run.output = stdout.String()
+
+	return run
+}
+
+// finishRun runs the pipeline in dir and returns the number of tasks that it did.
+func finishRun(t *testing.T, dir string) (done int) {
+	t.Helper()
+
+	cmd, lines, _ := start(t, dir, "run", "--progress", "json")
+	for line := range lines {
+		if kind, _ := event(line); kind == "done" {
+			done++
+		}
+	}
+
+	require.NoError(t, cmd.Wait())
+
+	return done
+}
+
 // A run that is interrupted ends with status 130 and one message. The next run goes on where it stopped. At the end,
 // the results are the same, byte by byte, as the results of a run that was not interrupted.
 func TestInterrupted(t *testing.T) {
@@ -88,105 +170,35 @@ func TestInterrupted(t *testing.T) {
 
 	undisturbed := t.TempDir()
 	disturbed := t.TempDir()
-	for _, d := range []string{undisturbed, disturbed} {
-		put(t, d, "pipeline.yaml", interruptYAML)
-	}
+	put(t, undisturbed, "pipeline.yaml", interruptYAML)
+	put(t, disturbed, "pipeline.yaml", interruptYAML)
 
-	cmd, lines, _ := start(t, undisturbed, "run", "--progress", "json")
-
-	total := 0
-	for l := range lines {
-		if kind, _ := event(l); kind == "done" {
-			total++
-		}
-	}
-
-	require.NoError(t, cmd.Wait())
-
-	// moment is when a run is interrupted: at an event of a stage. The first moment is after some tasks were done, and the
-	// second while a training is at work; with DOUBLETAKE_LONG=1, there is one in every stage. SIGINT and SIGTERM have the
-	// same effect.
-	type moment struct {
-		stage, kind string // of the event
-		count       int    // which of these events, from 1
-		signal      os.Signal
-	}
-
-	moments := []moment{{"ingest", "done", 2, syscall.SIGTERM}, {"train", "start", 1, os.Interrupt}}
-	if longtest.IsLong() {
-		moments = []moment{
-			{"simulate", "done", 3, os.Interrupt},
-			{"ingest", "done", 2, syscall.SIGTERM},
-			{"dsp", "start", 1, os.Interrupt},
-			{"train", "start", 1, os.Interrupt},
-			{"train", "done", 1, os.Interrupt},
-		}
-	}
+	total := finishRun(t, undisturbed)
 
 	done := 0
 	interruptions := 0
-	for i, when := range moments {
-		cmd, lines, stdout := start(t, disturbed, "run", "--progress", "json", "--jobs", "2")
-		seen := 0
-		signalled := false
-
-		var rest []string
-		for l := range lines {
-			kind, stage := event(l)
-			if kind == "done" {
-				done++
-			}
-
-			if kind == "" {
-				rest = append(rest, l)
-			}
-
-			if signalled || kind != when.kind || stage != when.stage {
-				continue
-			}
-
-			seen++
-			if seen < when.count {
-				continue
-			}
-
-			signalled = true
-
-			require.NoError(t, cmd.Process.Signal(when.signal))
-		}
-
-		_ = cmd.Wait() // its error is the exit status, which is checked below
-
-		code := cmd.ProcessState.ExitCode()
-		if !signalled {
-			require.Zero(t, code, "run %d, which was not interrupted: exit status; messages %q", i+1, rest)
+	for i, when := range moments() {
+		run := runUntil(t, disturbed, when)
+		done += run.done
+		if !run.isHit {
+			require.Zero(t, run.status, "run %d, which was not interrupted: exit status; messages %q", i+1, run.messages)
 			t.Logf("interruption %d: an earlier run had already done the tasks to interrupt", i+1)
 			continue
 		}
 
 		interruptions++
-		assert.Equal(t, 130, code, "interruption %d: exit status", i+1)
-		assert.Equal(t, []string{"pipeline: interrupted; finished results are kept, run again to go on"}, rest,
+		assert.Equal(t, 130, run.status, "interruption %d: exit status", i+1)
+		assert.Equal(t, []string{"pipeline: interrupted; finished results are kept, run again to go on"}, run.messages,
 			"interruption %d: messages", i+1)
-		assert.Empty(t, stdout.String(), "interruption %d: output", i+1)
-
+		assert.Empty(t, run.output, "interruption %d: output", i+1)
 		t.Logf("interruption %d, at the %s of a %s task: %d of %d tasks done", i+1, when.kind, when.stage, done, total)
 	}
 
 	require.Positive(t, interruptions, "runs that were interrupted")
 
-	cmd, lines, _ = start(t, disturbed, "run", "--progress", "json")
-	for l := range lines {
-		if kind, _ := event(l); kind == "done" {
-			done++
-		}
-	}
-
-	require.NoError(t, cmd.Wait())
-
 	// No task is done twice: a task that is up to date gives no event.
+	done += finishRun(t, disturbed)
 	assert.Equal(t, total, done, "tasks that were done in all runs together, compared with one run")
-
 	assertSameRuns(t, "interrupted", undisturbed, disturbed)
 
 	left, err := filepath.Glob(filepath.Join(disturbed, "runs", ".cache", "tmp", "*"))
