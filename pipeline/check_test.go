@@ -98,10 +98,36 @@ func checkFiles(t *testing.T, dir string) ([]ingest.Warning, error) {
 	return p.CheckFiles(t.Context())
 }
 
-// What would stop a run later is found before it, with file, place, finding and remedy. By hand 16 segments of 4
-// periods of 2·1900/60 Hz at 10 kHz are 632 samples each.
-func TestCheckFindsBeforeRun(t *testing.T) {
-	dir := t.TempDir()
+// Experiments of the tests of pipeline check. checkedFan, checkedBalance and checkedLoads are on the files whose names
+// begin with the inserted letter; the last inserted text is further settings.
+const (
+	checkedFan = "    ingest: {files: \"%s*.wav\", pattern: \"%s{rpm}.wav\", constants: {blades: 2}%s}\n" +
+		"    dsp: {triplets: split-half-spectrum}\n"
+	checkedBalance = "    ingest: {files: \"%s*.csv\", pattern: \"%s{rpm}.csv\", columns: {lift: f}}\n" +
+		"    dsp: {triplets: random-samples, samples: %d}\n"
+	checkedLoads = "    ingest: {files: \"d*.csv\", conditions: %s, columns: {load: Fz}, " +
+		"balance: {voltages: [f], matrix: [[2]], components: [Fz], tare: {column: zero, interpolation: mean}}}\n" +
+		"    dsp: {triplets: random-samples, samples: 20}\n"
+	checkedTraining = "    train: {inputs: [rpm], splits: {x: {test: {rpm: 1600}}}%s}\n"
+	trainingOfNames = "    train: {inputs: [%s], splits: {x: {test: {propeller: HQ}}}%s}\n"
+)
+
+var (
+	checkedBands  = strings.Replace(checkedFan, "spectrum}", "bands}", 1)
+	twentySamples = fmt.Sprintf(checkedBalance, "b", "b", 20)
+)
+
+// writeCheckedFiles writes the files of the experiments into a new folder. Each kind has a file for each of four
+// speeds, from 1500 to 1800 rpm:
+//
+//   - a: sound of 3 s at 10 kHz, and a shorter file at 1900 rpm;
+//   - s: the same samples at 48 Hz, in equal files;
+//   - b: 600 samples of a force; c: equal files of 600 samples, of which the one at 1600 rpm has a NaN;
+//   - d: a balance's voltage at 1500 rpm, whose logs name a file without wind that is missing or has another channel.
+func writeCheckedFiles(t *testing.T) (dir string) {
+	t.Helper()
+
+	dir = t.TempDir()
 	noise := "t,f\n"
 	bad := "t,f\n"
 	for i := range 600 {
@@ -128,110 +154,123 @@ func TestCheckFindsBeforeRun(t *testing.T) {
 	write(t, dir, "tares.csv", "file,rpm,zero\nd1500.csv,1500,gone.csv\n")
 	write(t, dir, "tares2.csv", "file,rpm,zero\nd1500.csv,1500,wind-off.csv\n")
 	write(t, dir, "names.csv", "propeller,rpm,lift_1,lift_2\nAPC,1,1,2\nAPC,2,3,4\nHQ,1,5,6\nHQ,2,4,4\n")
-	const names = "    train: {inputs: [%s], splits: {x: {test: {propeller: HQ}}}%s}\n"
 	write(t, dir, "pairs.csv", "rpm,lift_1,lift_2,drag_1,drag_2\n1,1,2,0,0\n2,3,4,0,0\n3,5,6,0,0\n")
 	write(t, dir, "c1600.csv", strings.Replace(bad, "4.17,1.5", "4.17,NaN", 1))
 
-	// fan, balance and loads are experiments on the files whose names begin with the inserted letter.
-	const fan = "    ingest: {files: \"%s*.wav\", pattern: \"%s{rpm}.wav\", constants: {blades: 2}%s}\n" +
-		"    dsp: {triplets: split-half-spectrum}\n"
-	const balance = "    ingest: {files: \"%s*.csv\", pattern: \"%s{rpm}.csv\", columns: {lift: f}}\n" +
-		"    dsp: {triplets: random-samples, samples: %d}\n"
-	const loads = "    ingest: {files: \"d*.csv\", conditions: %s, columns: {load: Fz}, " +
-		"balance: {voltages: [f], matrix: [[2]], components: [Fz], tare: {column: zero, interpolation: mean}}}\n" +
-		"    dsp: {triplets: random-samples, samples: 20}\n"
-	bands := strings.Replace(fan, "spectrum}", "bands}", 1)
-	twenty := fmt.Sprintf(balance, "b", "b", 20)
-	const train = "    train: {inputs: [rpm], splits: {x: {test: {rpm: 1600}}}%s}\n"
+	return dir
+}
 
-	for _, c := range []struct {
-		name, yaml string
-		wants      []string
-	}{
-		{
-			"too short", fmt.Sprintf(fan, "a", "a", ""),
-			[]string{
-				"a1900.wav: expected at least 10112 samples (2 halves of 8 segments, each 4 periods of the blade passing " +
-					"frequency 63.3333 Hz), found 10000 (record longer or ask for fewer segments)",
-			},
+// checkCase is an experiment that a run would refuse, and what the error of the check must contain.
+type checkCase struct {
+	name, yaml string
+	wants      []string
+}
+
+// checkCases are on the files of writeCheckedFiles. By hand, 16 segments of 4 periods of 2·1900/60 Hz at 10 kHz are 632
+// samples each.
+var checkCases = []checkCase{
+	{
+		"too short", fmt.Sprintf(checkedFan, "a", "a", ""),
+		[]string{
+			"a1900.wav: expected at least 10112 samples (2 halves of 8 segments, each 4 periods of the blade passing " +
+				"frequency 63.3333 Hz), found 10000 (record longer or ask for fewer segments)",
 		},
-		{
-			"kHz for Hz", fmt.Sprintf(fan, "s", "s", ""),
-			[]string{
-				"s1500.wav", "harmonic 1 of the blade passing frequency", "found 50 Hz (2 blades at 25 rev/s)",
-				"a sampling rate of 48 Hz (in the file) may be meant in kHz: write rate_hz: 48000",
-			},
+	},
+	{
+		"kHz for Hz", fmt.Sprintf(checkedFan, "s", "s", ""),
+		[]string{
+			"s1500.wav", "harmonic 1 of the blade passing frequency", "found 50 Hz (2 blades at 25 rev/s)",
+			"a sampling rate of 48 Hz (in the file) may be meant in kHz: write rate_hz: 48000",
 		},
-		{
-			"few samples", fmt.Sprintf(balance, "b", "b", 301),
-			[]string{"b1500.csv: expected at least 602 samples for two draws of 301 without replacement, found 600"},
+	},
+	{
+		"few samples", fmt.Sprintf(checkedBalance, "b", "b", 301),
+		[]string{"b1500.csv: expected at least 602 samples for two draws of 301 without replacement, found 600"},
+	},
+	{
+		"no number", fmt.Sprintf(checkedBalance, "c", "c", 20),
+		[]string{"c1600.csv: channel f, sample 417: expected a finite number, found NaN (list"},
+	},
+	{
+		"no repeats", strings.Replace(twentySamples, "random-samples", "repeats", 1),
+		[]string{"expected conditions that were measured more than once, found 4 runs, all at different conditions"},
+	},
+	{
+		"tare", strings.Replace(fmt.Sprintf(checkedLoads, "tares.csv"), "column: z", "file: z", 1),
+		[]string{"zero: no such file"},
+	},
+	{
+		"form", twentySamples + fmt.Sprintf(checkedTraining, ", form: log"),
+		[]string{"train.form: expected raw, auto or one of raw"},
+	},
+	{
+		"batch of a selection", twentySamples + fmt.Sprintf(checkedTraining, ", optimizer: {batch: 50}") +
+			"    sweep: [{}, {loss.beta: 1}]\n    select: {on: rpm}\n",
+		[]string{`expected up to 40 triplets, which the training set of split "x/inner/rpm=1500" has, found 50`},
+	},
+	{
+		"one value without a group",
+		twentySamples + strings.Replace(fmt.Sprintf(checkedTraining, ", honest: {base: pair}"), "1600", "[1600, 1700]", 1),
+		[]string{"train.honest: without a group, on rpm=1800: fit ensemble: no input varies over the 20 training rows"},
+	},
+	{
+		"a copy", fmt.Sprintf(checkedBands, "s", "s", ""),
+		[]string{"s1600.wav: expected another measurement than s1500.wav"},
+	},
+	{"theory", twentySamples + "    report: {compare: pairs.csv}\n", []string{"pairs.csv: expected a column named as an"}},
+	{
+		"no column", strings.Replace(twentySamples, "lift: f", "lift: ''", 1),
+		[]string{`lift: expected the name of a column`},
+	},
+	{
+		"one of a pair", "    ingest: {table: {file: pairs.csv, y1: [lift_1], y2: [lift_2, drag_2]}}\n",
+		[]string{"pairs.csv: ingest.table: y1 names 1 column, y2 2: they must be as many"},
+	},
+	{
+		"no outcome", twentySamples + fmt.Sprintf(checkedTraining, ", outcomes: [lifd]"),
+		[]string{`train.outcomes: "lifd" is not an outcome of this experiment, which has [lift]; did you mean "lift"?`},
+	},
+	{
+		"short calibrator",
+		strings.Replace(fmt.Sprintf(checkedFan, "a", "a", ", exclude: [a1900.wav], "+
+			"calibration: {calibrator: {file: calibrator.wav, level_db: 94}}"), "split-half-spectrum", "split-half-bands", 1),
+		[]string{"calibrator.wav: channel 1: expected at least 2048 samples (0.205 s), found 100"},
+	},
+	{
+		"no tare", fmt.Sprintf(checkedLoads, "tares.csv"),
+		[]string{`column zero: expected a recording without wind, found no file "gone.csv"`},
+	},
+	{
+		"no voltage in the tare", fmt.Sprintf(checkedLoads, "tares2.csv"),
+		[]string{`wind-off.csv: expected a channel "f", found only "t", "other"`},
+	},
+	{
+		"constant outcome", "    ingest: {table: pairs.csv}\n" +
+			strings.Replace(fmt.Sprintf(checkedTraining, ", outcomes: [lift, drag]"), "1600", "2", 1),
+		[]string{"pairs.csv: expected outcomes that vary, found drag is 0 in all 3 pairs (nothing can be learnt of it"},
+	},
+	{
+		"names alone as inputs", "    ingest: {table: names.csv}\n" + fmt.Sprintf(trainingOfNames, "propeller", ""),
+		[]string{"train.inputs: [propeller] are names: expected a condition of numbers too"},
+	},
+	{
+		"names without a process", "    ingest: {table: names.csv}\n" +
+			fmt.Sprintf(trainingOfNames, "propeller, rpm", ", honest: {base: none}"),
+		[]string{"train.inputs: [propeller] are names, which the process", "expected honest: {base: gp}, found none"},
+	},
+	{
+		"more blocks than values", twentySamples + fmt.Sprintf(checkedTraining, ", honest: {blocks: 5}"),
+		[]string{
+			"train.honest.blocks: expected up to 3 blocks of rpm, as many as it has values in the training set of split " +
+				`"x", found 5; take fewer blocks, or leave them out`,
 		},
-		{
-			"no number", fmt.Sprintf(balance, "c", "c", 20),
-			[]string{"c1600.csv: channel f, sample 417: expected a finite number, found NaN (list"},
-		},
-		{
-			"no repeats", strings.Replace(twenty, "random-samples", "repeats", 1),
-			[]string{"expected conditions that were measured more than once, found 4 runs, all at different conditions"},
-		},
-		{"tare", strings.Replace(fmt.Sprintf(loads, "tares.csv"), "column: z", "file: z", 1), []string{"zero: no such file"}},
-		{"form", twenty + fmt.Sprintf(train, ", form: log"), []string{"train.form: expected raw, auto or one of raw"}},
-		{
-			"batch of a selection", twenty + fmt.Sprintf(train, ", optimizer: {batch: 50}") +
-				"    sweep: [{}, {loss.beta: 1}]\n    select: {on: rpm}\n",
-			[]string{`expected up to 40 triplets, which the training set of split "x/inner/rpm=1500" has, found 50`},
-		},
-		{
-			"one value without a group",
-			twenty + strings.Replace(fmt.Sprintf(train, ", honest: {base: pair}"), "1600", "[1600, 1700]", 1),
-			[]string{"train.honest: without a group, on rpm=1800: fit ensemble: no input varies over the 20 training rows"},
-		},
-		{"a copy", fmt.Sprintf(bands, "s", "s", ""), []string{"s1600.wav: expected another measurement than s1500.wav"}},
-		{"theory", twenty + "    report: {compare: pairs.csv}\n", []string{"pairs.csv: expected a column named as an"}},
-		{"no column", strings.Replace(twenty, "lift: f", "lift: ''", 1), []string{`lift: expected the name of a column`}},
-		{
-			"one of a pair", "    ingest: {table: {file: pairs.csv, y1: [lift_1], y2: [lift_2, drag_2]}}\n",
-			[]string{"pairs.csv: ingest.table: y1 names 1 column, y2 2: they must be as many"},
-		},
-		{
-			"no outcome", twenty + fmt.Sprintf(train, ", outcomes: [lifd]"),
-			[]string{`train.outcomes: "lifd" is not an outcome of this experiment, which has [lift]; did you mean "lift"?`},
-		},
-		{
-			"short calibrator", strings.Replace(fmt.Sprintf(fan, "a", "a", ", calibration: {calibrator: {file: calibrator.wav, "+
-				"level_db: 94}}, exclude: [a1900.wav]"), "split-half-spectrum", "split-half-bands", 1),
-			[]string{"calibrator.wav: channel 1: expected at least 2048 samples (0.205 s), found 100"},
-		},
-		{
-			"no tare", fmt.Sprintf(loads, "tares.csv"),
-			[]string{`column zero: expected a recording without wind, found no file "gone.csv"`},
-		},
-		{
-			"no voltage in the tare", fmt.Sprintf(loads, "tares2.csv"),
-			[]string{`wind-off.csv: expected a channel "f", found only "t", "other"`},
-		},
-		{
-			"constant outcome", "    ingest: {table: pairs.csv}\n" +
-				strings.Replace(fmt.Sprintf(train, ", outcomes: [lift, drag]"), "1600", "2", 1),
-			[]string{"pairs.csv: expected outcomes that vary, found drag is 0 in all 3 pairs (nothing can be learnt of it"},
-		},
-		{
-			"names alone as inputs", "    ingest: {table: names.csv}\n" + fmt.Sprintf(names, "propeller", ""),
-			[]string{"train.inputs: [propeller] are names: expected a condition of numbers too"},
-		},
-		{
-			"names without a process", "    ingest: {table: names.csv}\n" +
-				fmt.Sprintf(names, "propeller, rpm", ", honest: {base: none}"),
-			[]string{"train.inputs: [propeller] are names, which the process", "expected honest: {base: gp}, found none"},
-		},
-		{
-			"more blocks than values", twenty + fmt.Sprintf(train, ", honest: {blocks: 5}"),
-			[]string{
-				"train.honest.blocks: expected up to 3 blocks of rpm, as many as it has values in the training set of split " +
-					`"x", found 5; take fewer blocks, or leave them out`,
-			},
-		},
-	} {
+	},
+}
+
+// What would stop a run later is found before it, with file, place, finding and remedy.
+func TestCheckFindsBeforeRun(t *testing.T) {
+	dir := writeCheckedFiles(t)
+	for _, c := range checkCases {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := checkIn(t, dir, c.yaml)
 			for _, part := range c.wants {
@@ -239,7 +278,11 @@ func TestCheckFindsBeforeRun(t *testing.T) {
 			}
 		})
 	}
+}
 
+// Microphones of one run that no condition tells apart give a warning.
+func TestCheckWarnsOfEqualMicrophones(t *testing.T) {
+	dir := t.TempDir()
 	pair := "time (s),p1 (Pa),p2 (Pa)\n"
 	for i := range 2000 {
 		pair += fmt.Sprintf("%g,%d,%d\n", 0.001*float64(i), i*i%17, i*i%13)
@@ -247,23 +290,36 @@ func TestCheckFindsBeforeRun(t *testing.T) {
 
 	write(t, dir, "two.csv", pair)
 
-	w, err := checkIn(t, dir, "    ingest: {files: two.csv, constants: {blades: 2, rpm: 6000}}\n"+
+	warnings, err := checkIn(t, dir, "    ingest: {files: two.csv, constants: {blades: 2, rpm: 6000}}\n"+
 		"    dsp: {triplets: split-half-spectrum, harmonics: 2}\n")
 	require.NoError(t, err)
-	assert.Contains(t, w, "2 microphones of one run have equal conditions; give what")
+	assert.Contains(t, warnings, "2 microphones of one run have equal conditions; give what")
+}
 
-	w, err = checkIn(t, dir, "    ingest: {table: pairs.csv}\n"+strings.Replace(fmt.Sprintf(train, ""), "1600", "2", 1))
+// A constant outcome beside others gives a warning, because nothing is trained on it.
+func TestCheckWarnsOfConstantOutcome(t *testing.T) {
+	dir := writeCheckedFiles(t)
+	heldOut := strings.Replace(fmt.Sprintf(checkedTraining, ""), "1600", "2", 1)
+	warnings, err := checkIn(t, dir, "    ingest: {table: pairs.csv}\n"+heldOut)
 	require.NoError(t, err)
-	assert.Contains(t, w, "drag is 0 in all 3 pairs: nothing is trained on it") // case constant-outcome
+	assert.Contains(t, warnings, "drag is 0 in all 3 pairs: nothing is trained on it")
+}
 
+// A column of names may be an input beside a condition of numbers, whether or not the table lists its inputs.
+func TestCheckAcceptsNamesAsInputs(t *testing.T) {
+	dir := writeCheckedFiles(t)
 	for _, table := range []string{"names.csv", "{file: names.csv, inputs: [propeller, rpm]}"} {
-		_, err := checkIn(t, dir, "    ingest: {table: "+table+"}\n"+fmt.Sprintf(names, "propeller, rpm", ""))
-		require.NoError(t, err)
+		_, err := checkIn(t, dir, "    ingest: {table: "+table+"}\n"+fmt.Sprintf(trainingOfNames, "propeller, rpm", ""))
+		require.NoError(t, err, table)
 	}
+}
 
-	w, err = checkIn(t, dir, fmt.Sprintf(bands, "s", "s", ", exclude: ['s1[678]*']"))
+// A sampling rate that may be meant in kHz gives a warning if the analysis is possible nevertheless.
+func TestCheckWarnsOfRate(t *testing.T) {
+	dir := writeCheckedFiles(t)
+	warnings, err := checkIn(t, dir, fmt.Sprintf(checkedBands, "s", "s", ", exclude: ['s1[678]*']"))
 	require.NoError(t, err)
-	assert.Contains(t, w, "48 Hz (in the file) may be meant in kHz: write rate_hz: 48000 (in 1")
+	assert.Contains(t, warnings, "48 Hz (in the file) may be meant in kHz: write rate_hz: 48000 (in 1")
 }
 
 // Splits of each value that cut set points, or are many, are warned of with a remedy, after which there is no warning.
