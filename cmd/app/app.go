@@ -72,9 +72,13 @@ func run(args []string, stdout, stderr io.Writer) int {
 		stop() // a second signal ends the program at once
 	}()
 
-	stdout = &printer{w: stdout}
+	results := &printer{w: stdout}
 	stderr = &printer{w: stderr}
-	err := execute(ctx, commands(), args, stdout, stderr)
+	err := execute(ctx, commands(), args, results, stderr)
+	if err == nil && results.err != nil { // the disk may be full
+		err = fmt.Errorf("write to standard output: %w", results.err)
+	}
+
 	if err == nil {
 		return 0
 	}

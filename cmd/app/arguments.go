@@ -165,8 +165,9 @@ func (cmd *subcommand) start(c *call) error {
 			cmd.name)
 	}
 
-	if c.Bool("json") && c.Bool("csv") {
-		return usage("pipeline %s: --json and --csv exclude each other", cmd.name)
+	given := slices.DeleteFunc([]string{"json", "csv", "tex"}, func(format string) bool { return !c.Bool(format) })
+	if len(given) > 1 {
+		return usage("pipeline %s: --%s and --%s exclude each other", cmd.name, given[0], given[1])
 	}
 
 	return cmd.do(c)

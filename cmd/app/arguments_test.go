@@ -187,6 +187,9 @@ func TestUsageErrors(t *testing.T) {
 		},
 		{"simulate rotor DIR --seed -1", `--seed of pipeline simulate wants a whole number, not negative, found "-1"`},
 		{"simulate toy DIR --rate-hz 5", `--rate-hz does not belong to the toy campaign`},
+		{"simulate toy DIR --jobs=-1", `--jobs wants a number of files, found -1`},
+		{"budget rotor --csv --tex", `pipeline budget: --csv and --tex exclude each other`},
+		{"predict rotor --json --csv", `pipeline predict: --json and --csv exclude each other`},
 	} {
 		t.Run(c.line, func(t *testing.T) {
 			var stdout, stderr bytes.Buffer

@@ -38,7 +38,7 @@ func compareArguments(args []string) (file, experiment string, err error) {
 
 // isConfiguration reports whether an argument ends in .yaml or .yml, or names a file that exists.
 func isConfiguration(arg string) bool {
-	ending := filepath.Ext(arg)
+	ending := strings.ToLower(filepath.Ext(arg))
 	if ending == ".yaml" || ending == ".yml" {
 		return true
 	}

@@ -14,6 +14,11 @@ func TestCompareArguments(t *testing.T) {
 	assert.Equal(t, "a.yaml", file)
 	assert.Equal(t, "drone", experiment)
 
+	file, experiment, err = compareArguments([]string{"A.YAML"})
+	require.NoError(t, err)
+	assert.Equal(t, "A.YAML", file)
+	assert.Empty(t, experiment)
+
 	_, _, err = compareArguments([]string{"nothere", "drone"})
 	assert.EqualError(t, err, `pipeline compare takes a FILE and an EXPERIMENT, and "nothere" is not a file`)
 

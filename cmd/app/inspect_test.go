@@ -2,11 +2,16 @@ package app
 
 import (
 	"fmt"
+	"math"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
+	"doubletake/ingest/ingesttest"
 	"doubletake/report/answer/inspect"
 )
 
@@ -51,4 +56,20 @@ func TestInspectSaysHowManySamplesAreLeftOut(t *testing.T) {
 	var b strings.Builder
 	printSamples(&b, recording)
 	assert.Contains(t, b.String(), "\nc40\n… and of 2 more channels (--json lists them)\n")
+}
+
+// Samples near the greatest float64 have a power that is not a finite number. Nothing is drawn then.
+func TestInspectHugeSamples(t *testing.T) {
+	x := make([]float64, 8192)
+	for i := range x {
+		x[i] = 1.7e308 * math.Sin(0.1*float64(i*i))
+	}
+
+	path := filepath.Join(t.TempDir(), "huge.npy")
+	require.NoError(t, os.WriteFile(path, ingesttest.Columns(false, x), 0o600))
+
+	var stdout, stderr strings.Builder
+	assert.Zero(t, run([]string{"inspect", path, "--rate", "1000"}, &stdout, &stderr), stderr.String())
+	assert.NotContains(t, stdout.String(), "spectrum")
+	assert.Zero(t, run([]string{"inspect", path, "--rate", "1000", "--json"}, &stdout, &stderr), stderr.String())
 }

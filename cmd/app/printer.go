@@ -2,6 +2,7 @@ package app
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"unicode"
@@ -16,6 +17,7 @@ import (
 type printer struct {
 	w    io.Writer
 	rest []byte // the beginning of a character whose end comes with the next Write
+	err  error  // the first error of Write, since most commands print without looking at errors; nil: none
 }
 
 // styles are the escapes with which package report paints words.
@@ -56,6 +58,7 @@ func (p *printer) Write(b []byte) (int, error) {
 	}
 
 	if _, err := p.w.Write(escaped); err != nil {
+		p.err = cmp.Or(p.err, err)
 		return 0, err
 	}
 

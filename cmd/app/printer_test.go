@@ -3,6 +3,7 @@ package app
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -87,4 +88,18 @@ func TestTerminalEscapes(t *testing.T) {
 			assert.Contains(t, text, "owned", "%q", c.args)
 		}
 	}
+}
+
+// fullDisk is a stream that takes nothing.
+type fullDisk struct{}
+
+var errFull = errors.New("no space left on device")
+
+func (fullDisk) Write([]byte) (int, error) { return 0, errFull }
+
+// A command that cannot print its results fails, even if it does not look at the errors of printing.
+func TestResultsCannotBeWritten(t *testing.T) {
+	var stderr strings.Builder
+	assert.Equal(t, 1, run([]string{"version"}, fullDisk{}, &stderr))
+	assert.Contains(t, stderr.String(), "write to standard output: no space left on device")
 }

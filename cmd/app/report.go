@@ -63,7 +63,7 @@ func reportFormat(c *call, path string) (string, error) {
 	format := c.String("format")
 	json := c.Bool("json")
 	if format == "" && !json && path != "" {
-		format = strings.TrimPrefix(filepath.Ext(path), ".")
+		format = strings.TrimPrefix(strings.ToLower(filepath.Ext(path)), ".")
 		if !slices.Contains(formats, format) {
 			return "", usage("--out %s has none of the endings .%s: name the format with --format", path,
 				strings.Join(formats, ", ."))

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -136,11 +137,22 @@ func (s session) execute(ctx context.Context, r request, stdout, stderr io.Write
 	return execute(ctx, commands(), words, stdout, stderr)
 }
 
-// writeFiles writes the files of a request to a folder, and returns its arguments with the paths of the files.
+// writeFiles writes the files of a request to a folder, and returns its arguments with the paths of the files. A file
+// with the base name of another one gets a folder of its own.
 func (r request) writeFiles(dir string) ([]string, error) {
 	words := slices.Clone(r.Arguments)
-	for name, content := range r.Files {
+	for i, name := range slices.Sorted(maps.Keys(r.Files)) {
+		content := r.Files[name]
 		path := filepath.Join(dir, filepath.Base(name))
+		if exists(path) {
+			own := filepath.Join(dir, fmt.Sprintf("file-%d", i))
+			if err := os.Mkdir(own, 0o700); err != nil {
+				return nil, err
+			}
+
+			path = filepath.Join(own, filepath.Base(name))
+		}
+
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 			return nil, err
 		}

@@ -149,6 +149,20 @@ func BenchmarkSession(b *testing.B) {
 	b.ReportMetric(float64(calls[0].Microseconds())/1e3, "ms/shortest")
 }
 
+// Two files of a request may have one base name in different folders. Expected: the rows of each.
+func TestSessionFilesOfOneName(t *testing.T) {
+	files := map[string]string{"a/x.csv": "a,b\n1,2\n3,4\n", "b/x.csv": "c,d\n1,2\n3,4\n5,6\n"}
+	replies := asked(t,
+		request{Arguments: []string{"inspect", "a/x.csv", "--json"}, Files: files},
+		request{Arguments: []string{"inspect", "b/x.csv", "--json"}, Files: files},
+	)
+
+	assert.Zero(t, replies[0].Status, replies[0].Messages)
+	assert.Contains(t, replies[0].Output, `"a"`)
+	assert.Zero(t, replies[1].Status, replies[1].Messages)
+	assert.Contains(t, replies[1].Output, `"c"`)
+}
+
 // A line that is not a request ends a session with the status of wrong usage.
 func TestSessionRefuses(t *testing.T) {
 	err := session{}.answer(context.Background(), strings.NewReader("run pipeline.yaml\n"), io.Discard)

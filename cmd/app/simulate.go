@@ -26,8 +26,8 @@ func runSimulate(c *call) error {
 	}
 
 	jobs := c.Int("jobs")
-	if jobs <= 0 {
-		jobs = runtime.NumCPU()
+	if jobs < 0 {
+		return usage("--jobs wants a number of files, found %d", jobs)
 	}
 
 	const sayEvery = 50 // files
@@ -37,7 +37,7 @@ func runSimulate(c *call) error {
 		}
 	}
 
-	if err := simulate.WriteDir(c.ctx, campaign, c.arg(1), jobs, observe); err != nil {
+	if err := simulate.WriteDir(c.ctx, campaign, c.arg(1), cmp.Or(jobs, runtime.NumCPU()), observe); err != nil {
 		return fmt.Errorf("write simulated campaign: %w", err)
 	}
 

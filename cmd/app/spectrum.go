@@ -21,7 +21,7 @@ const (
 )
 
 // drawSpectrum draws the levels of a channel over a linear axis of frequency, and lists its lines. It draws nothing if
-// the spectrum has no power.
+// the spectrum has no power, or if the samples are so large that their power is not a finite number.
 func drawSpectrum(w io.Writer, channel inspect.Channel) {
 	spectrum := channel.Spectrum
 	levels := columnLevels(spectrum.Power)
@@ -35,7 +35,7 @@ func drawSpectrum(w io.Writer, channel inspect.Channel) {
 		}
 	}
 
-	if math.IsInf(top, 0) {
+	if math.IsInf(top, 0) || math.IsNaN(top) { // one level that is NaN makes top NaN
 		return
 	}
 
@@ -58,7 +58,7 @@ func drawSpectrum(w io.Writer, channel inspect.Channel) {
 }
 
 // columnLevels returns the level in dB of each column: of the strongest of its bins. It leaves out the bin of 0 Hz. The
-// level of no power is −∞.
+// level of no power is −∞, and the level of a power that is NaN is NaN.
 func columnLevels[T ~float64](power []T) []float64 {
 	bins := len(power) - 1
 	levels := make([]float64, max(0, min(drawnColumns, bins)))

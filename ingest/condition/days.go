@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"doubletake/internal/lists"
 )
 
 var (
@@ -39,8 +37,11 @@ func Days(names []string) map[string]string {
 	days := map[string]string{}  // by name
 	first := map[string]string{} // by date, how the day is written first
 	var timed []string           // names with a time of day
-	_, distinct := lists.Index(names)
-	for _, name := range distinct {
+	for _, name := range names {
+		if days[name] != "" {
+			continue // the same name again
+		}
+
 		text := strings.TrimSpace(timeOfDay.ReplaceAllString(name, "$1"))
 		day := dayOf(text)
 		if day == "" {
@@ -63,8 +64,8 @@ func Days(names []string) map[string]string {
 		}
 	}
 
-	_, found := lists.Index(slices.Collect(maps.Values(days)))
-	if len(found) == len(distinct) {
+	found := slices.Compact(slices.Sorted(maps.Values(days)))
+	if len(found) == len(days) {
 		return nil
 	}
 

@@ -5,8 +5,6 @@ import (
 	"iter"
 	"math"
 	"slices"
-
-	"doubletake/internal/lists"
 )
 
 // Groups returns the groups of n rows of equal conditions and labels, which are columns. A row joins the first group
@@ -24,7 +22,11 @@ func Groups(n int, tolerances []Tolerance, conditions [][]float64, labels [][]st
 	areAllExact := len(exact.conditions) == len(tolerances)
 
 	// Rows that are equal but for conditions with a tolerance become neighbours. Within them, rows keep their order.
-	rows := lists.Numbers(n)
+	rows := make([]int, n)
+	for i := range rows {
+		rows[i] = i
+	}
+
 	slices.SortFunc(rows, func(i, j int) int { return cmp.Or(exact.compare(i, j), i-j) })
 
 	var parts []rowRange
@@ -155,7 +157,11 @@ func mostDistinct(rows []int, conditions [][]float64) int {
 	best := 0
 	most := -1
 	for k, c := range conditions {
-		_, distinct := lists.Index(lists.Pick(c, rows))
+		distinct := map[float64]bool{}
+		for _, i := range rows {
+			distinct[c[i]] = true // each NaN is an entry of its own
+		}
+
 		if len(distinct) > most {
 			best = k
 			most = len(distinct)

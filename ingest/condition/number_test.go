@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/internal/lists"
 	"github.com/stretchr/testify/assert"
 )
 
@@ -295,7 +294,11 @@ func TestCutNames(t *testing.T) {
 		{"Re2·10⁵_a0 Re10⁶_a0 Re5x10^4_a0 1e5Re_a0", "200000,0 1e+06,0 50000,0 100000,0"},
 	} {
 		var got []string
-		files := lists.Each(strings.Fields(c.files), func(f string) string { return strings.ReplaceAll(f, "~", " ") })
+		files := strings.Fields(c.files)
+		for i, file := range files {
+			files[i] = strings.ReplaceAll(file, "~", " ")
+		}
+
 		for _, n := range CutNames(files) {
 			var v []string
 			for k := range n.Numbers {

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"doubletake/internal/lists"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -81,7 +80,11 @@ func TestDays(t *testing.T) {
 	} {
 		list := strings.Split(names, ";")
 		days := Days(list)
-		got := strings.Join(lists.Each(list, func(n string) string { return days[n] }), ";")
-		require.Equal(t, want, got, "%s", names)
+		var got []string
+		for _, name := range list {
+			got = append(got, days[name])
+		}
+
+		require.Equal(t, want, strings.Join(got, ";"), "%s", names)
 	}
 }

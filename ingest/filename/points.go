@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"doubletake/ingest/vocabulary"
-	"doubletake/internal/lists"
 )
 
 var (
@@ -61,10 +60,11 @@ const fewWholes = 3
 // decimalDigits, and at least two of them must differ. Besides, 25 and 75 must be among them, or there must be at least
 // fewWholes different numbers, all with different wholes.
 func areDecimals(fractions []fraction) bool {
-	_, different := lists.Index(fractions)
+	different := map[fraction]bool{}
 	wholes := map[string]bool{}
 	decimals := map[string]bool{}
-	for _, f := range different {
+	for _, f := range fractions {
+		different[f] = true
 		wholes[f.whole] = true
 		decimals[f.decimals] = true
 		if !decimalDigits.MatchString(f.decimals) {

@@ -16,12 +16,21 @@ type filled struct {
 	codes  []float64
 	passed []int64 // for each channel, the number of the sample behind the last that was read
 	counts []int64 // for each channel, how many of the samples before passed are missing
+	gaps   []gap   // for each channel, the gap that was filled last; zero before the first
+}
+
+// gap is a sequence of missing samples between two neighbours. It may be longer than a block of samples that a caller
+// reads. The last one is kept, because finding the neighbours anew for each block of a dead channel would read the
+// channel again for each block.
+type gap struct {
+	begin, end     int64 // the first missing sample, and the sample behind the last
+	previous, next neighbour
 }
 
 // newFilled returns a Reader that interpolates the missing samples of r.
 func newFilled(r ingest.Reader, codes []float64) ingest.Reader {
 	n := len(r.Info().Channels)
-	return &filled{Reader: r, codes: codes, passed: make([]int64, n), counts: make([]int64, n)}
+	return &filled{Reader: r, codes: codes, passed: make([]int64, n), counts: make([]int64, n), gaps: make([]gap, n)}
 }
 
 // Tolerate implements ingest.Tolerant.
@@ -76,12 +85,7 @@ func (f *filled) interpolate(c int, start int64, x []float64) error {
 		}
 
 		// x[k] to x[end-1] are missing.
-		previous, err := f.neighbourBefore(c, start+int64(k))
-		if err != nil {
-			return err
-		}
-
-		next, err := f.neighbourBehind(c, start+int64(end)-1)
+		around, err := f.gapAround(c, start+int64(k), start+int64(end)-1)
 		if err != nil {
 			return err
 		}
@@ -92,13 +96,43 @@ func (f *filled) interpolate(c int, start int64, x []float64) error {
 				f.counts[c]++
 			}
 
-			x[k] = between(previous, next, sample)
+			x[k] = between(around.previous, around.next, sample)
 		}
 	}
 
 	f.passed[c] = max(f.passed[c], start+int64(len(x)))
 
 	return nil
+}
+
+// gapAround returns the gap of a channel that contains the samples from first to last, which are missing.
+func (f *filled) gapAround(c int, first, last int64) (gap, error) {
+	if known := f.gaps[c]; first >= known.begin && last < known.end {
+		return known, nil
+	}
+
+	previous, err := f.neighbourBefore(c, first)
+	if err != nil {
+		return gap{}, err
+	}
+
+	next, err := f.neighbourBehind(c, last)
+	if err != nil {
+		return gap{}, err
+	}
+
+	found := gap{begin: 0, end: f.Info().Channels[c].Samples, previous: previous, next: next}
+	if previous.exists {
+		found.begin = previous.number + 1
+	}
+
+	if next.exists {
+		found.end = next.number
+	}
+
+	f.gaps[c] = found
+
+	return found, nil
 }
 
 // neighbour is a sample beside missing samples that is not missing itself.

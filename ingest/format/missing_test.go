@@ -81,3 +81,39 @@ func TestMissingBesideBroken(t *testing.T) {
 	_, err := r.Read([]int{0}, 0, [][]float64{make([]float64, 5)})
 	require.ErrorIs(t, err, errBroken)
 }
+
+// countingReader is a Reader that counts the samples that are read.
+type countingReader struct {
+	*ingesttest.Memory
+	samples *int
+}
+
+// Read implements ingest.Reader.
+func (c countingReader) Read(channels []int, start int64, dst [][]float64) (int, error) {
+	n, err := c.Memory.Read(channels, start, dst)
+	*c.samples += n * len(channels)
+
+	return n, err
+}
+
+// A channel that is missing from its second sample on is read a few times, not once for each block that is asked for.
+// Its samples become the first one.
+func TestMissingToTheEnd(t *testing.T) {
+	x := make([]float64, 100_000)
+	for i := range x {
+		x[i] = -9999
+	}
+	x[0] = 5
+
+	read := 0
+	r := newFilled(countingReader{ingesttest.NewMemory(x), &read}, []float64{-9999})
+	block := make([]float64, 100)
+	for start := 0; start < len(x); start += len(block) {
+		_, err := r.Read([]int{0}, int64(start), [][]float64{block})
+		require.NoError(t, err)
+		require.Equal(t, 5.0, block[len(block)-1], "sample %d", start+len(block)-1)
+	}
+
+	assert.Less(t, read, 3*len(x), "samples read")
+	assert.EqualValues(t, len(x)-1, r.(ingest.Gapped).Filled(0))
+}

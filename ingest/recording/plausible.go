@@ -16,9 +16,9 @@ import (
 // Implausible is the code of warnings about values that are unlikely in their unit.
 const Implausible = "implausible"
 
-// Plausible returns warnings about the conditions of a run, and about the means of its columns of air, that are
-// unlikely in their units. It returns an error about a value that cannot be. flow names the columns of air, and may be
-// nil.
+// Plausible returns warnings about the conditions of a run's recordings, and about the means of its columns of air,
+// that are unlikely in their units. It returns an error about a value that cannot be. Recordings that share a value
+// share its warning. flow names the columns of air, and may be nil.
 func Plausible(info ingest.Info, run Run, flow *setting.Flow) ([]ingest.Warning, error) {
 	var warnings []ingest.Warning
 	check := func(place, name string, value float64) error {
@@ -39,10 +39,20 @@ func Plausible(info ingest.Info, run Run, flow *setting.Flow) ([]ingest.Warning,
 		return nil
 	}
 
-	if len(run.Run.Recordings) > 0 {
-		conditions := run.Run.Recordings[0].Conditions
-		for _, name := range slices.Sorted(maps.Keys(conditions)) {
-			if err := check("condition "+name, name, conditions[name]); err != nil {
+	type statement struct {
+		name  string
+		value float64
+	}
+	checked := map[statement]bool{}
+	for _, recording := range run.Run.Recordings {
+		for _, name := range slices.Sorted(maps.Keys(recording.Conditions)) {
+			stated := statement{name, recording.Conditions[name]}
+			if checked[stated] {
+				continue
+			}
+
+			checked[stated] = true
+			if err := check("condition "+name, name, stated.value); err != nil {
 				return nil, err
 			}
 		}

@@ -8,7 +8,6 @@ import (
 	"doubletake/ingest/condition"
 	"doubletake/ingest/filename"
 	"doubletake/ingest/vocabulary"
-	"doubletake/internal/lists"
 )
 
 // Column is a column of a table, or the part at one place of all file names. Its slices have one element for each row.
@@ -98,14 +97,16 @@ func (c *Column) CountDistinct() int { return len(c.DistinctCells()) }
 
 // DistinctCells returns the different cells that are not empty, in the order of the rows.
 func (c *Column) DistinctCells() []string {
-	texts := make([]string, len(c.Texts))
-	for i := range texts {
-		texts[i] = c.Cell(i)
+	var distinct []string
+	seen := map[string]bool{"": true}
+	for row := range c.Texts {
+		if text := c.Cell(row); !seen[text] {
+			seen[text] = true
+			distinct = append(distinct, text)
+		}
 	}
 
-	_, all := lists.Index(texts)
-
-	return slices.DeleteFunc(all, func(text string) bool { return text == "" })
+	return distinct
 }
 
 // SetRole gives the column a role and the reason for it.

@@ -6,7 +6,6 @@ import (
 	"doubletake/ingest/condition"
 	"doubletake/ingest/units"
 	"doubletake/ingest/vocabulary"
-	"doubletake/internal/lists"
 )
 
 // Every column of a sheet gets a role in these steps:
@@ -299,7 +298,15 @@ func (s *Sheet) dropIdle(groups [][]int) {
 // NameTerms gives columns of numbers their names as conditions of the program and converts their values to the units of
 // these names. Columns of set values come first, since only one column can have a name.
 func (s *Sheet) NameTerms() {
-	set, others := lists.Split(s.Columns, func(column *Column) bool { return column.HasWord(vocabulary.Nominal) })
+	var set, others []*Column
+	for _, column := range s.Columns {
+		if column.HasWord(vocabulary.Nominal) {
+			set = append(set, column)
+		} else {
+			others = append(others, column)
+		}
+	}
+
 	for _, column := range append(set, others...) {
 		name := vocabulary.TermOf(column.Head, column.Unit)
 		isTaken := name != column.Head && s.HasName(name)

@@ -13,7 +13,7 @@ import (
 )
 
 // ReadNames reads the conditions in the names of files and gives their columns roles. The sheet has a row for each file
-// whose name states what most names do; the other files are in lacking.
+// whose name states what most names do; Lacking says what the other names lack.
 func ReadNames(files []string) *Sheet {
 	names := filename.Read(files)
 	s := &Sheet{Source: "the names", Lacking: map[string]string{}}

@@ -156,9 +156,14 @@ func (s *Sheet) RunColumn(groups [][]int) string {
 
 // differsWithin reports whether all texts of a column differ within every group of rows.
 func (c *Column) differsWithin(groups [][]int) bool {
-	for _, g := range groups {
-		if len(lists.Alike(lists.Pick(c.Texts, g))) < len(g) {
-			return false
+	for _, group := range groups {
+		seen := map[string]bool{}
+		for _, row := range group {
+			if seen[c.Texts[row]] {
+				return false
+			}
+
+			seen[c.Texts[row]] = true
 		}
 	}
 

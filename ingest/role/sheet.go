@@ -125,12 +125,12 @@ func CountRepeated(groups [][]int) int {
 // InputsVary reports whether every input has two different values among some rows.
 func (s *Sheet) InputsVary(rows []int) bool {
 	for _, column := range s.WithRole(Input) {
-		values := make([]float64, len(rows))
-		for k, row := range rows {
-			values[k] = column.pointOrValue(row)
+		different := map[float64]bool{}
+		for _, row := range rows {
+			different[column.pointOrValue(row)] = true
 		}
 
-		if _, different := lists.Index(values); len(different) < 2 {
+		if len(different) < 2 {
 			return false
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"doubletake/ingest"
-	"doubletake/ingest/fault"
 )
 
 // Describe reads a whole file once and returns one Summary for every channel of the file. Samples that are
@@ -51,8 +50,8 @@ func Describe(ctx context.Context, r ingest.Reader) ([]Summary, []ingest.Warning
 	for c, summary := range stats {
 		if summary.NaN > 0 {
 			warns = append(warns, ingest.Warn(info.Path, "not-finite",
-				"channel %s: %s no finite numbers, the first is sample %d", info.Channels[c].Name,
-				fault.Plural(summary.NaN, "value"), summary.FirstNaN))
+				"channel %s: values that are not finite numbers: %d, the first is sample %d", info.Channels[c].Name,
+				summary.NaN, summary.FirstNaN))
 		}
 	}
 

@@ -94,13 +94,22 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	s := fmt.Sprintf("unit %q: expected %s", e.Text, e.Want)
+	text := e.Text
+	if len(text) > longest {
+		text = strings.ToValidUTF8(text[:longest], "") + "…"
+	}
+
+	s := fmt.Sprintf("unit %q: expected %s", text, e.Want)
 	if e.Hint != "" {
 		s += "; " + e.Hint
 	}
 
 	return s
 }
+
+// longest is the greatest number of bytes of a unit. A file may state any text as a unit. The parser of products calls
+// itself for each bracket, and millions of brackets would overflow the stack, which ends the program.
+const longest = 200
 
 // Parse parses a unit. It ignores blanks around it and the brackets of "[N]" and "(N)".
 // The empty text, "-" and "1" are the unit of a plain number. A 1 may stand in a product, as in "1/min". Parse refuses
@@ -123,7 +132,7 @@ func Parse(text string) (Unit, error) {
 	}
 
 	p := parser{rest: s}
-	if !p.product(&u, 1) || p.rest != "" {
+	if len(s) > longest || !p.product(&u, 1) || p.rest != "" {
 		return Unit{}, unknown(text)
 	}
 

@@ -293,3 +293,14 @@ func ExampleUnit_To() {
 	// unit "psi": expected a unit of N (kg·m·s^-2), this one is of kg·m^-1·s^-2;
 	// name the column otherwise, or state its unit in the configuration
 }
+
+// A text of any length is refused, and its message is short: millions of brackets would overflow the stack.
+func TestLongTexts(t *testing.T) {
+	for _, text := range []string{
+		strings.Repeat("(", 1<<22), "m" + strings.Repeat("·(m", 1<<20), strings.Repeat("m·", 1<<20),
+	} {
+		_, err := Parse(text)
+		require.Error(t, err, "%.10s", text)
+		assert.Less(t, len(err.Error()), 600, "bytes of the message about %.10s", text)
+	}
+}

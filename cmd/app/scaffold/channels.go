@@ -129,8 +129,15 @@ func isSparse(channel ingest.Channel) bool {
 // takeTachometer returns the used channels that are not of a tachometer, and keeps the name of the first that is. It
 // returns all used channels if all are of a tachometer.
 func (p *plan) takeTachometer(channels []ingest.Channel, used []int) []int {
-	isTachometer := func(k int) bool { return vocabulary.Tachometer.MatchString(channels[k].Name) }
-	tachometers, others := lists.Split(used, isTachometer)
+	var tachometers, others []int
+	for _, k := range used {
+		if vocabulary.Tachometer.MatchString(channels[k].Name) {
+			tachometers = append(tachometers, k)
+		} else {
+			others = append(others, k)
+		}
+	}
+
 	if len(tachometers) == 0 || len(others) == 0 {
 		return used
 	}

@@ -14,7 +14,6 @@ import (
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/vocabulary"
-	"doubletake/internal/lists"
 )
 
 // A log is a table that people typed or a program kept during a campaign: a row for each recording, with columns of
@@ -93,7 +92,8 @@ func countNamed(dir, log string, files []string) int {
 		return countMentioned(logPath, others)
 	}
 
-	n := len(lists.Alike(slices.Concat(c.FilesOf(others)...)))
+	named := slices.Sorted(slices.Values(slices.Concat(c.FilesOf(others)...)))
+	n := len(slices.Compact(named))
 	rows := len(c.Rows) + c.Others
 	isOneRow := n == 1 && rows == 1
 	if 2*n >= rows && (n > 1 || isOneRow) {

@@ -9,7 +9,6 @@ import (
 
 	"doubletake/ingest/role"
 	"doubletake/ingest/vocabulary"
-	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 )
 
@@ -26,9 +25,14 @@ func (p *plan) proposeOutcomes() {
 		settings = nil
 	}
 
-	if len(settings) > 0 {
+	var leftOut []string
+	for _, i := range settings {
+		leftOut = append(leftOut, p.Channels[i])
+	}
+
+	if len(leftOut) > 0 {
 		p.note("left out as settings, clocks, counters or states of the air, by name or since they rise from sample to "+
-			"sample: %s; add to columns what was measured", strings.Join(lists.Pick(p.Channels, settings), ", "))
+			"sample: %s; add to columns what was measured", strings.Join(leftOut, ", "))
 	}
 
 	for i, channel := range p.Channels {

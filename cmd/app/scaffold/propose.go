@@ -59,8 +59,12 @@ func (p *plan) noteRoles() {
 	}
 
 	for _, alike := range lists.Alike(reasons) {
-		columns := lists.Pick(p.sheet.Columns, alike)
-		p.note("%s: %s: %s", p.sheet.Source, reasons[alike[0]], strings.Join(role.NamesOf(columns), ", "))
+		var names []string
+		for _, i := range alike {
+			names = append(names, p.sheet.Columns[i].Name)
+		}
+
+		p.note("%s: %s: %s", p.sheet.Source, reasons[alike[0]], strings.Join(names, ", "))
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/role"
 	"doubletake/ingest/vocabulary"
-	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 )
 
@@ -124,7 +123,12 @@ func (p *plan) recordingsOf(cells []string) []string {
 		return nil
 	}
 
-	return lists.Pick(p.measured, slices.Concat(matches...))
+	files := []string{}
+	for _, match := range matches {
+		files = append(files, p.measured[match[0]])
+	}
+
+	return files
 }
 
 // proposeLoads proposes the loads of a balance as outcomes, and reports whether it proposes any. There must be a matrix
