@@ -105,18 +105,13 @@ func measureTone(spectra [][]float64, w *Welch, f, rateHz float64) (*CalibratorT
 
 	t := &CalibratorTone{BandHz: [2]float64{bin * (float64(lo) - 0.5), bin * (float64(hi) + 0.5)}}
 	blocks := float64(len(spectra))
-	mean := make([]float64, w.Bins()) // spectrum of the whole recording
-	quiet := math.Inf(1)              // mean square of the quietest block
-	loud := 0.0                       // mean square of the loudest block
-	all := 0.0                        // mean square of the whole recording
+	quiet := math.Inf(1) // mean square of the quietest block
+	loud := 0.0          // mean square of the loudest block
+	all := 0.0           // mean square of the whole recording
 	for _, p := range spectra {
 		sum := 0.0
 		for k := lo; k <= hi; k++ {
 			sum += p[k]
-		}
-
-		for k, v := range p {
-			mean[k] += v / blocks
 		}
 
 		meanSquare := sum * w.ToneFactor()
@@ -128,6 +123,7 @@ func measureTone(spectra [][]float64, w *Welch, f, rateHz float64) (*CalibratorT
 
 	t.RMS = math.Sqrt(all)
 	t.SpreadDB = 10 * math.Log10(loud/quiet)
+	mean := meanOfSpectra(spectra)
 	top := lo + argmax(mean[lo:hi+1]) // the tone's bin
 	t.FrequencyHz = bin * (float64(top) + binOffset(mean, top))
 	noise := calibratorNoise(mean, lo, hi, top)
@@ -146,6 +142,18 @@ func measureTone(spectra [][]float64, w *Welch, f, rateHz float64) (*CalibratorT
 	}
 
 	return t, nil
+}
+
+// meanOfSpectra returns the mean of spectra of equal lengths, bin by bin.
+func meanOfSpectra(spectra [][]float64) []float64 {
+	mean := make([]float64, len(spectra[0]))
+	for _, p := range spectra {
+		for k, v := range p {
+			mean[k] += v / float64(len(spectra))
+		}
+	}
+
+	return mean
 }
 
 // calibratorSpectra returns the mean power spectrum of each of s.Blocks blocks of a recording.

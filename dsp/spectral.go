@@ -238,24 +238,12 @@ func (c halfSpectra) Pairs(ctx context.Context, src Source, r *Run, a *Analyser)
 		return nil, err
 	}
 
-	var spectra [2][][]float32
-	if run == nil {
-		spectra = a.powers32()
-	}
-
+	p.Spectra = spectraOf(run, a, p.ShaftHz)
 	outcomes := c.outcomes(r.Settings)
+
 	// Harmonics need a rotor, so run is not nil if drop is true.
 	drop := r.Settings.Censored == "drop" && c.makesHarmonics(r.Settings)
 	for i := range r.Microphones {
-		halves := [2]Half{{ShaftHz: p.ShaftHz[0]}, {ShaftHz: p.ShaftHz[1]}}
-		if run != nil {
-			halves = run.Channels[i].Halves
-		} else {
-			halves[0].Spectrum = spectra[0][i]
-			halves[1].Spectrum = spectra[1][i]
-		}
-
-		p.Spectra = append(p.Spectra, Spectra{i, halves})
 		if drop && slices.Contains(run.Channels[i].Emergent, false) {
 			p.Dropped++
 			continue
@@ -280,6 +268,28 @@ func (c halfSpectra) Pairs(ctx context.Context, src Source, r *Run, a *Analyser)
 	}
 
 	return p, nil
+}
+
+// spectraOf returns the spectra of each microphone: the halves that run has, or without a rotor (nil) the spectra of a
+// at the shaft speeds of the halves in rev/s, which are 0 if they are not known.
+func spectraOf(run *rotorRun, a *Analyser, shaftHz [2]float64) []Spectra {
+	var list []Spectra
+	if run != nil {
+		for i, channel := range run.Channels {
+			list = append(list, Spectra{Recording: i, Halves: channel.Halves})
+		}
+
+		return list
+	}
+
+	powers := a.powers32()
+	for i := range powers[0] {
+		list = append(list, Spectra{Recording: i, Halves: [2]Half{
+			{ShaftHz: shaftHz[0], Spectrum: powers[0][i]}, {ShaftHz: shaftHz[1], Spectrum: powers[1][i]},
+		}})
+	}
+
+	return list
 }
 
 // analyseRotor finds the shaft speed of each half and the lines of the rotor, and stores the speeds and the flags in p.

@@ -211,8 +211,7 @@ func (t *trainer[T]) pass(
 	n := len(order)
 	steps := max(1, n/cfg.Batch) // the last batch takes the remainder too
 	sum := 0.0
-	rate := cfg.LearningRate
-
+	rate := 0.0 // of the last step
 	for step := range steps {
 		if err := ctx.Err(); err != nil {
 			return Epoch{}, fmt.Errorf("train: stopped in epoch %d: %w", epoch+1, err)
@@ -229,9 +228,7 @@ func (t *trainer[T]) pass(
 			batchSwapped = swapped[begin:end]
 		}
 
-		if cfg.Schedule == Cosine {
-			rate = cfg.LearningRate * 0.5 * (1 + cosPi(float64(epoch*steps+step)/float64(cfg.Epochs*steps)))
-		}
+		rate = cfg.rate(epoch*steps+step, cfg.Epochs*steps)
 
 		sum += float64(t.gradient(rows, order[begin:end], batchSwapped) * float64(end-begin))
 		t.step(rate)
@@ -244,11 +241,19 @@ func (t *trainer[T]) pass(
 	e := Epoch{Epoch: epoch + 1, Loss: sum / float64(n), LearningRate: rate}
 	if !finite(e.Loss) {
 		return Epoch{}, fmt.Errorf("train: the loss became %g in epoch %d: lower the learning rate (%g) or standardise "+
-			"the data",
-			e.Loss, e.Epoch, cfg.LearningRate)
+			"the data", e.Loss, e.Epoch, cfg.LearningRate)
 	}
 
 	return e, nil
+}
+
+// rate returns the step size of a step of the training, which has the given number of steps. step counts from 0.
+func (c Config) rate(step, steps int) float64 {
+	if c.Schedule != Cosine {
+		return c.LearningRate
+	}
+
+	return c.LearningRate * 0.5 * (1 + cosPi(float64(step)/float64(steps)))
 }
 
 // beginning has the kernels, the scales and the data with which a training starts.

@@ -44,23 +44,40 @@ func (c *Chain) Scale(info ingest.Info, ch int) (Scale, error) {
 		return Scale{}, err
 	}
 
-	gain := math.Pow(10, gainDB/20)
-	gainText := ""
-	if gainDB != 0 {
-		gainText = fmt.Sprintf("; gain of this channel %g dB", gainDB)
+	if c.Measured == nil {
+		return c.scaleByChain(info, ch, own, channelGain(gainDB))
 	}
 
-	if c.Measured != nil {
-		sensitivity, err := sensitivityOf(c.Measured, info, ch)
-		if err != nil {
-			return Scale{}, err
-		}
-
-		return Scale{
-			Factor: sensitivity.PaPerUnit / gain, Unit: "Pa", How: sensitivity.text() + gainText, SpreadDB: sensitivity.SpreadDB,
-		}, nil
+	measured, err := sensitivityOf(c.Measured, info, ch)
+	if err != nil {
+		return Scale{}, err
 	}
 
+	gain := channelGain(gainDB)
+
+	return Scale{
+		Factor: measured.PaPerUnit / gain.factor(), Unit: "Pa", How: measured.text() + gain.text(),
+		SpreadDB: measured.SpreadDB,
+	}, nil
+}
+
+// channelGain is the gain in dB that a channel has besides the gain of all channels.
+type channelGain float64
+
+// factor returns the factor of the gain.
+func (g channelGain) factor() float64 { return math.Pow(10, float64(g)/20) }
+
+// text returns the end of a text about the scale of a channel, or "" without a gain.
+func (g channelGain) text() string {
+	if g == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; gain of this channel %g dB", float64(g))
+}
+
+// scaleByChain returns the scale of channel ch of a file by the settings and the table of microphones. sensitivity is
+// the sensitivity in V/Pa by the table, or 0 if it states none, and gain is the channel's own gain.
+func (c *Chain) scaleByChain(info ingest.Info, ch int, sensitivity float64, gain channelGain) (Scale, error) {
 	stated := info.Channels[ch].Unit
 	toSound := 1.0 // from the unit of the file to Pa or V
 	note := ""
@@ -74,9 +91,9 @@ func (c *Chain) Scale(info ingest.Info, ch int) (Scale, error) {
 	}
 
 	how := chain.Text()
-	if own > 0 { // the table of microphones states a sensitivity, which wins over the configuration's
-		chain.SensitivityVPerPa = own
-		how += fmt.Sprintf("; %g V/Pa by %s", own, c.Table)
+	if sensitivity > 0 { // the table of microphones wins over the configuration
+		chain.SensitivityVPerPa = sensitivity
+		how += fmt.Sprintf("; %g V/Pa by %s", sensitivity, c.Table)
 	}
 
 	factor, unit, err := chain.Factor(stated)
@@ -84,7 +101,9 @@ func (c *Chain) Scale(info ingest.Info, ch int) (Scale, error) {
 		return Scale{}, fault.At(info.Path, "channel "+info.Channels[ch].Name, "", err.Error(), "")
 	}
 
-	return Scale{Factor: factor * toSound / gain, Unit: unit, How: strings.Trim(note+"; "+how+gainText, "; ")}, nil
+	how = strings.Trim(note+"; "+how+gain.text(), "; ")
+
+	return Scale{Factor: factor * toSound / gain.factor(), Unit: unit, How: how}, nil
 }
 
 // gainDB returns the gain of channel ch of a file in dB, or 0 if nothing states one. The table of microphones and the

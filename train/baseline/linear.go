@@ -255,54 +255,72 @@ func (r *regression) sum() {
 // leftOut returns the mean squared error of the chosen terms on left-out folds. Each fold counts the same. It returns
 // +Inf if the equations of a fold cannot be solved.
 func (r *regression) leftOut(chosen []int) float64 {
-	columns := append([]int{-1}, chosen...) // the constant and the terms
+	columns := []int{0} // of the sums: the constant and the terms
+	for _, t := range chosen {
+		columns = append(columns, t+1)
+	}
+
 	n := len(columns)
 	total := 0.0
-
-	for _, s := range r.sums[:r.folds] {
-		all := r.sums[r.folds]
-		rest := mat.NewSymDense(n, nil)
-		own := mat.NewSymDense(n, nil)
-		mixed := mat.NewDense(n, r.outcomes, nil)
-		ownMixed := mat.NewDense(n, r.outcomes, nil)
-		for a, i := range columns {
-			for b, j := range columns[:a+1] {
-				v := s.terms.At(i+1, j+1)
-				own.SetSym(a, b, v)
-				rest.SetSym(a, b, all.terms.At(i+1, j+1)-v)
-			}
-
-			for j := range r.outcomes {
-				v := s.mixed.At(i+1, j)
-				ownMixed.Set(a, j, v)
-				mixed.Set(a, j, all.mixed.At(i+1, j)-v)
-			}
-		}
-
+	for _, fold := range r.sums[:r.folds] {
+		own := fold.selected(columns)
+		rest := r.sums[r.folds].selected(columns)
+		rest.subtract(own)
 		for a := 1; a < n; a++ { // a term that is constant without the fold gets no slope
-			rest.SetSym(a, a, rest.At(a, a)+stabiliser*rest.At(0, 0))
+			rest.terms.SetSym(a, a, rest.terms.At(a, a)+stabiliser*rest.terms.At(0, 0))
 		}
 
 		var chol mat.Cholesky
-
 		var slopes, fitted mat.Dense
-		if !chol.Factorize(rest) || chol.SolveTo(&slopes, mixed) != nil {
+		if !chol.Factorize(rest.terms) || chol.SolveTo(&slopes, rest.mixed) != nil {
 			return math.Inf(1)
 		}
 
-		fitted.Mul(own, &slopes)
+		fitted.Mul(own.terms, &slopes)
 
-		e := s.outcomes
+		e := fold.outcomes
 		for a := range n {
 			for j := range r.outcomes {
-				e += slopes.At(a, j) * (fitted.At(a, j) - 2*ownMixed.At(a, j))
+				e += slopes.At(a, j) * (fitted.At(a, j) - 2*own.mixed.At(a, j))
 			}
 		}
 
-		total += e / s.weight / float64(r.folds*r.outcomes)
+		total += e / fold.weight / float64(r.folds*r.outcomes)
 	}
 
 	return total
+}
+
+// selected returns a copy of the products of some terms. columns are the numbers of the terms in s.
+func (s sums) selected(columns []int) sums {
+	n := len(columns)
+	_, outcomes := s.mixed.Dims()
+	some := sums{terms: mat.NewSymDense(n, nil), mixed: mat.NewDense(n, outcomes, nil)}
+	for a, i := range columns {
+		for b, j := range columns[:a+1] {
+			some.terms.SetSym(a, b, s.terms.At(i, j))
+		}
+
+		for j := range outcomes {
+			some.mixed.Set(a, j, s.mixed.At(i, j))
+		}
+	}
+
+	return some
+}
+
+// subtract subtracts the products of other from s, in place.
+func (s sums) subtract(other sums) {
+	n, outcomes := s.mixed.Dims()
+	for a := range n {
+		for b := range a + 1 {
+			s.terms.SetSym(a, b, s.terms.At(a, b)-other.terms.At(a, b))
+		}
+
+		for j := range outcomes {
+			s.mixed.Set(a, j, s.mixed.At(a, j)-other.mixed.At(a, j))
+		}
+	}
 }
 
 // noFold is the number of a fold without cells, for a fit that leaves no fold out.

@@ -264,18 +264,16 @@ func CalibrateCov(cov, e []float64, cluster []int, bins int) Calibration {
 		return c
 	}
 
-	var sum float64
+	isUndefined := func(v float64) bool { return !isFinite(v) }
+	if slices.ContainsFunc(cov, isUndefined) || slices.ContainsFunc(e, isUndefined) {
+		c.Undefined = "a value it is computed from is not finite"
+		return c
+	}
 
+	sum := 0.0
 	c.NonPositive = 0
-	for i, v := range cov {
-		if !isFinite(v) || !isFinite(e[i]) {
-			c.Undefined = "a value it is computed from is not finite"
-			c.NonPositive = math.NaN()
-			return c
-		}
-
+	for _, v := range cov {
 		sum += v
-
 		if v <= 0 {
 			c.NonPositive += 1 / float64(n)
 		}
@@ -291,25 +289,35 @@ func CalibrateCov(cov, e []float64, cluster []int, bins int) Calibration {
 		bins = min(max(n/leastInBin, 1), mostBins)
 	}
 
-	agree := 0
-	judged := 0
 	for _, rows := range equalCount(cov, bins) {
-		bin := calibrationBin(rows, cov, e, cluster)
-		if bin.Runs > 1 {
-			judged++
-			if bin.Agrees {
-				agree++
-			}
-		}
-
-		c.Bins = append(c.Bins, bin)
+		c.Bins = append(c.Bins, calibrationBin(rows, cov, e, cluster))
 	}
 
-	if judged > 0 {
-		c.Agreeing = float64(agree) / float64(judged)
-	}
+	c.Agreeing = shareAgreeing(c.Bins)
 
 	return c
+}
+
+// shareAgreeing returns the share of the bins with at least two clusters that agree, or NaN if there are no such bins.
+func shareAgreeing(bins []CalibrationBin) float64 {
+	agree := 0
+	judged := 0
+	for _, bin := range bins {
+		if bin.Runs < 2 {
+			continue
+		}
+
+		judged++
+		if bin.Agrees {
+			agree++
+		}
+	}
+
+	if judged == 0 {
+		return math.NaN()
+	}
+
+	return float64(agree) / float64(judged)
 }
 
 // calibrationBin compares C with e in the given rows.
