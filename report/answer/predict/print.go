@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -222,17 +223,23 @@ func (a *Answer) networkRows(text *strings.Builder, i int) {
 
 // legend prints an explanation of the printed columns.
 func (a *Answer) legend(text *strings.Builder) {
-	text.WriteString("\nThe interval is for one new measurement. Record: the share of values inside the ")
+	text.WriteString("\nThe interval is for one new measurement. Record: the share of measured values, both of each " +
+		"pair, inside the ")
 
 	if a.Recommended == nil {
 		text.WriteString("network's intervals. A split holds these values out; the error (rms) of the mean is from them too.")
 	} else {
-		text.WriteString("calibrated model's intervals; it had not seen these values. \"left out\": conditions, or values " +
-			"of an input, that were left out of the training in turn, all outcomes together. Otherwise values of this " +
-			"outcome that a split holds out, with the error (rms) of the mean.\n" +
+		text.WriteString("calibrated model's intervals; the model was not trained on these values. \"left out\": the " +
+			"values are from conditions, or from values of an input, that were left out of the training in turn, all " +
+			"outcomes together. Otherwise they are the values of this outcome that a split holds out, and the error " +
+			"(rms) of the mean is from them too.\n" +
 			"σ: standard uncertainty of one measurement. Before measuring: the grade found by leaving out training " +
 			"groups or conditions of the same class, and the width of the interval over its width without a model " +
 			"(the spread).")
+		if a.printsDistances() {
+			text.WriteString(" Distance: how far the condition is from the measured groups; 0 at a measured value, at most " +
+				"0.5 between two of them.")
+		}
 	}
 
 	text.WriteString("\n")
@@ -249,6 +256,13 @@ func (a *Answer) legend(text *strings.Builder) {
 	if a.Recommended == nil || a.options.Network {
 		text.WriteString("√C: the network's claim of the error of its mean.\n")
 	}
+}
+
+// printsDistances reports whether the position of a condition contains a distance.
+func (a *Answer) printsDistances() bool {
+	return slices.ContainsFunc(a.Recommended.Position, func(position string) bool {
+		return strings.Contains(position, distanceWord)
+	})
 }
 
 // intervalHead returns the head of the column of intervals with the given level.

@@ -282,9 +282,12 @@ func nameOf(things []map[string]string, i int, label string) string {
 	return things[i][label]
 }
 
+// distanceWord begins the distance in the words of position.
+const distanceWord = "(distance "
+
 // position says where a condition lies among the groups. kind is the kind of the data: measured or simulated.
 func position(calibration *interval.Calibration, where interval.Where, kind string) string {
-	distance := "(distance " + twoDigits(where.Distance) + ")"
+	distance := distanceWord + twoDigits(where.Distance) + ")"
 	switch {
 	case calibration.Axis == nil && where.Distance == scale.Known:
 		return "of a " + calibration.Condition + " that was measured"

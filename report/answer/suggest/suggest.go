@@ -60,7 +60,7 @@ func Ranking(models *predict.Models) string {
 // combinations that were not measured come before all others. If there are too many candidates for the calibrated
 // process, Rank returns an even selection of them (arranged). Without a calibrated process, Rank returns all
 // candidates, ordered by the expected squared error of the models' mean. Each suggestion has the advice to measure
-// longer if noise dominates, or to measure there if ignorance dominates.
+// longer if noise dominates, or to measure there if lack of data dominates.
 func Rank(ctx context.Context, models *predict.Models, candidates *Candidates) ([]Suggestion, error) {
 	others, err := averaged(models, candidates)
 	if err != nil {

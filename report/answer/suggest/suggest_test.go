@@ -167,7 +167,7 @@ func TestRank(t *testing.T) {
 		assert.Equal(t, b > 4, len(s.Outside) > 0, "b = %v: outside", b)
 
 		longer := strings.Contains(s.Advice, "long")
-		there := strings.Contains(s.Advice, "ignorance")
+		there := strings.Contains(s.Advice, "lack of data")
 		require.NotEqual(t, there, longer, "b = %v: share %v, advice %q", s.At[0], s.Share, s.Advice)
 		assert.Equal(t, (s.Share >= 0.5), there, "b = %v: share %v, advice %q", s.At[0], s.Share, s.Advice)
 	}

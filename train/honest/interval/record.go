@@ -400,17 +400,17 @@ func Winkler(y, mu, half, level float64) (s float64, inside bool) {
 const mostlyNoise = 0.5
 
 // Advice says how to narrow an interval at a condition: by a longer measurement if noise dominates, and by a
-// measurement there if ignorance dominates. epistemic is the share of the variance that is not noise, from 0 to 1.
+// measurement there if lack of data dominates. epistemic is the share of the variance that is not noise, from 0 to 1.
 // measured is true if the model was trained on the condition.
 func Advice(epistemic float64, measured bool) string {
 	switch {
 	case epistemic < mostlyNoise && measured:
-		return fmt.Sprintf("measure longer here: noise is %.0f %% of the uncertainty", 100*(1-epistemic))
+		return fmt.Sprintf("measure longer here: %.0f %% of the uncertainty is noise", 100*(1-epistemic))
 	case epistemic < mostlyNoise:
-		return fmt.Sprintf("measure there, and long: noise is %.0f %% of the uncertainty", 100*(1-epistemic))
+		return fmt.Sprintf("measure there, and long: %.0f %% of the uncertainty is noise", 100*(1-epistemic))
 	case measured:
-		return fmt.Sprintf("repeat the run: measured, and yet ignorance is %.0f %% of the uncertainty", 100*epistemic)
+		return fmt.Sprintf("repeat the run: it was measured, but %.0f %% of the uncertainty is lack of data", 100*epistemic)
 	}
 
-	return fmt.Sprintf("measure a new condition there: ignorance is %.0f %% of the uncertainty", 100*epistemic)
+	return fmt.Sprintf("measure a new condition there: %.0f %% of the uncertainty is lack of data", 100*epistemic)
 }
