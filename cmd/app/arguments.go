@@ -75,7 +75,7 @@ func arrange(list []*subcommand, words []string) ([]string, error) {
 		return nil, usage("expected a command before %s: pipeline COMMAND [flags] [FILE]; the commands are %s", name, known)
 	}
 
-	return nil, usage("unknown %s %q%s; the commands are %s", kind, name, hint(name, names), known)
+	return nil, usage("unknown %s %q; the commands are %s%s", kind, name, known, spelling.DidYouMean(name, names))
 }
 
 // isHelpFlag reports whether a word asks for help.
@@ -179,14 +179,6 @@ func isNumber(s string) bool {
 	return err == nil
 }
 
-// hint returns a question that suggests the known name which a misspelled name resembles, or "" if there is none.
-func hint(name string, known []string) string {
-	if meant := spelling.Meant(name, known); meant != "" {
-		return fmt.Sprintf(", did you mean %q?", meant)
-	}
-	return ""
-}
-
 // option returns the flag with a name, or a *pipeline.UsageError that suggests a flag. word is the flag as the user
 // wrote it.
 func (cmd *subcommand) option(word, name string) (*option, error) {
@@ -221,7 +213,7 @@ func (cmd *subcommand) check(o *option, value string) error {
 		return usage("--%s of pipeline %s wants a value, found nothing after =", o.name, cmd.name)
 	case o.kind == "text" && len(o.choices) > 0 && !slices.Contains(o.choices, value):
 		return usage("--%s of pipeline %s wants %s, found %q%s", o.name, cmd.name, strings.Join(o.choices, ", "), value,
-			hint(value, o.choices))
+			spelling.DidYouMean(value, o.choices))
 	}
 
 	return nil

@@ -11,6 +11,6 @@ func Example() {
 	fmt.Println("exit status", code)
 
 	// Output:
-	// pipeline: missing.yaml: no such file; name your configuration as the argument FILE
+	// pipeline: missing.yaml: no such file; name your configuration as the argument FILE, or write one with pipeline init
 	// exit status 2
 }

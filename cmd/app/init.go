@@ -21,7 +21,7 @@ func runInit(c *call) error {
 	info, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return usage("%s: no such folder", dir)
+		return usage("%s: no such folder; name the folder with your files", dir)
 	case err != nil:
 		return fmt.Errorf("find folder: %w", err)
 	case !info.IsDir():

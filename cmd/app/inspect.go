@@ -100,7 +100,7 @@ func unlessConfiguration(path string, err error) error {
 		return err
 	}
 
-	return usage("%s: this looks like a configuration: pipeline check %[1]s", path)
+	return usage("%s: this looks like a configuration; pipeline check %[1]s validates it", path)
 }
 
 // findChannel returns the index of the channel of a recording that has a name.

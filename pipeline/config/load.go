@@ -28,7 +28,8 @@ func Load(path string) (*File, error) {
 	if err != nil {
 		text := withoutPath(err).Error()
 		if errors.Is(err, os.ErrNotExist) {
-			text = "no such file" + configsNear(path) + "; name your configuration as the argument FILE"
+			text = "no such file" + configsNear(path) + "; name your configuration as the argument FILE, or write one " +
+				"with pipeline init"
 		}
 
 		return nil, &Error{File: path, Text: text}

@@ -76,7 +76,7 @@ func TestSplitRules(t *testing.T) {
 
 	for _, rule := range []string{"{rpm: {near: 2500, within: 499.9}}", "{rpm: 1000.001}"} {
 		_, err := splitBy(t, tab, rotorTrain, rule)
-		assert.ErrorContains(t, err, "holds for none of the 6 triplets: the test set would be empty", "%s", rule)
+		assert.ErrorContains(t, err, "selects none of the 6 triplets, which leaves nothing to test on", "%s", rule)
 	}
 }
 
@@ -150,10 +150,10 @@ func TestSplitEmptySide(t *testing.T) {
 	tab := tabletest.MustParse(t, rotor)
 	for _, c := range []struct{ rule, want string }{
 		{"{blades: 7}", "pipeline.yaml:6:55: experiments.x.train.splits.s: blades = 7 holds for none of the 6 triplets: " +
-			"the test set would be empty; blades is one of 2, 3, 4"},
-		{"{rpm: {max: 5000}}", "holds for all 6 triplets: the training set would be empty; hold out less"},
+			"leaves nothing to test on; blades is one of 2, 3, 4"},
+		{"{rpm: {max: 5000}}", "selects all 6 triplets, which leaves nothing to train on; hold out fewer"},
 		// Rows meet each of the two rules, but no row meets both: the error lists no values.
-		{"{blades: 4, rpm: 1000}", "the test set would be empty\n"},
+		{"{blades: 4, rpm: 1000}", "leaves nothing to test on\n"},
 	} {
 		_, err := splitBy(t, tab, rotorTrain, c.rule)
 		require.Error(t, err, "%s", c.rule)

@@ -193,11 +193,11 @@ func checkSides(split Split, held int, what string, rows holdout.Rows) error {
 	switch {
 	case split.Final(): // holds out nothing
 	case held == 0:
-		return setting.Errorf("splits."+split.Name, "%s holds for none of the %d %s: the test set would be empty%s",
+		return setting.Errorf("splits."+split.Name, "%s selects none of the %d %s, which leaves nothing to test on%s",
 			split.Test, n, what, holdout.Choices(split.Test, rows))
 	case held == n:
-		return setting.Errorf("splits."+split.Name, "%s holds for all %d %s: the training set would be empty; hold out "+
-			"less", split.Test, n, what)
+		return setting.Errorf("splits."+split.Name, "%s selects all %d %s, which leaves nothing to train on; hold out "+
+			"fewer", split.Test, n, what)
 	}
 
 	return nil
