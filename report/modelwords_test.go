@@ -41,7 +41,7 @@ func TestIntervals(t *testing.T) {
 	words := strings.Join(e.intervalWords(), "\n")
 	assert.Contains(t, words,
 		"checked on 3 groups of blades left out. Before measuring: undecided: 1 of 3 groups of blades, each "+
-			"left out in turn, were covered; half width there, on average, ± 4.8 dB, 0.41 of the spread")
+			"left out in turn, were covered; mean half width ± 4.8 dB, 0.41 of the spread")
 	assert.Contains(t, words, "3 0.24 ± 0.03")
 	assert.Contains(t, words, "4 0 (claimed 0.3, 49\u00a0% inside ± 1.2)")
 	assert.Contains(t, words, "by a factor about 1.5, between groups by factors about 7.4")

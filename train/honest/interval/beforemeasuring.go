@@ -71,7 +71,7 @@ func (c *Calibration) BeforeWords(units []string, amounts func(unit string, low,
 	if c.K == 0 {
 		text += ": no group could be left out"
 	} else {
-		text += fmt.Sprintf(": %d of %d groups of %s, each left out in turn, were covered; half width there, on average, "+
+		text += fmt.Sprintf(": %d of %d groups of %s, each left out in turn, were covered; mean half width "+
 			"%s, %.2g of the spread", c.LeftOutInside(), c.K, c.Condition, c.widths(v.Half, units, amounts), v.WidthOverSpread)
 	}
 

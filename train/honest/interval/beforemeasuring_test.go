@@ -44,7 +44,7 @@ func TestGroupEvidence(t *testing.T) {
 		{
 			found: leftOutRotors(0.5, 1, 1, 0.95),
 			grade: score.Undecided,
-			words: "undecided: 3 of 3 groups of rotor, each left out in turn, were covered; half width there, on average, " +
+			words: "undecided: 3 of 3 groups of rotor, each left out in turn, were covered; mean half width " +
 				"± 5 to 7.5 dB, ± 1 to 1 N, 0.26 of the spread; ",
 			decides: true,
 		},
