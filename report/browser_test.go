@@ -2,7 +2,6 @@ package report
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -16,13 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chromedp/cdproto/emulation"
-	cdplog "github.com/chromedp/cdproto/log"
-	"github.com/chromedp/cdproto/network"
-	cdppage "github.com/chromedp/cdproto/page"
-	"github.com/chromedp/cdproto/runtime"
-	"github.com/chromedp/chromedp"
-	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -53,9 +45,10 @@ func needChromium(t *testing.T) string {
 
 // browser is a tab that shows one page and collects what goes wrong in it.
 type browser struct {
-	ctx context.Context
-	t   *testing.T
-	url string // of the page
+	tab    *tab
+	t      *testing.T
+	url    string        // of the page
+	loaded chan struct{} // gets a value when a page was loaded
 
 	mu       sync.Mutex // guards problems
 	problems []string   // exceptions, warnings and requests since the last call of clean
@@ -64,51 +57,69 @@ type browser struct {
 // openBrowser starts the browser at path chromium for a page on disk. The browser ends with the test.
 func openBrowser(t *testing.T, chromium, page string) *browser {
 	t.Helper()
-	opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(chromium), chromedp.NoSandbox,
-		chromedp.DisableGPU)
-	ctx, stopAllocator := chromedp.NewExecAllocator(context.Background(), opts...)
-	t.Cleanup(stopAllocator)
-	ctx, stopTab := chromedp.NewContext(ctx)
-	t.Cleanup(stopTab)
-	ctx, stopTimer := context.WithTimeout(ctx, 4*time.Minute)
-	t.Cleanup(stopTimer)
-	b := &browser{ctx: ctx, t: t, url: "file://" + page}
-	chromedp.ListenTarget(ctx, func(event any) {
-		if problem := b.problem(event); problem != "" {
+	b := &browser{t: t, url: "file://" + page, loaded: make(chan struct{}, 100)}
+	b.tab = openTab(t, chromium, func(method string, parameters json.RawMessage) {
+		if method == "Page.loadEventFired" {
+			b.loaded <- struct{}{}
+		}
+
+		if problem := b.problem(method, parameters); problem != "" {
 			b.mu.Lock()
 			defer b.mu.Unlock()
 			b.problems = append(b.problems, problem)
 		}
 	})
 
-	b.do(network.Enable(), cdplog.Enable(), runtime.Enable())
+	for _, domain := range []string{"Page", "Network", "Log", "Runtime"} {
+		b.call(domain+".enable", nil)
+	}
 
 	return b
 }
 
+// watchedEvents are the events of which some must not happen.
+var watchedEvents = []string{
+	"Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Log.entryAdded", "Network.requestWillBeSent",
+}
+
 // problem describes an event that must not happen in a page: an exception, a warning, an entry in the log, or a request
 // for anything but the page itself. problem returns "" for all other events.
-func (b *browser) problem(event any) string {
-	switch e := event.(type) {
-	case *runtime.EventExceptionThrown:
-		return "exception: " + e.ExceptionDetails.Error()
+func (b *browser) problem(method string, parameters json.RawMessage) string {
+	if !slices.Contains(watchedEvents, method) {
+		return ""
+	}
 
-	case *runtime.EventConsoleAPICalled:
-		if e.Type != runtime.APITypeError && e.Type != runtime.APITypeWarning {
+	var e struct {
+		ExceptionDetails exception
+		Type             string
+		Args             []struct{ Value json.RawMessage }
+		Entry            struct{ Text string }
+		Request          struct{ URL string }
+	}
+	if err := json.Unmarshal(parameters, &e); err != nil {
+		return method + ": " + err.Error()
+	}
+
+	switch method {
+	case "Runtime.exceptionThrown":
+		return "exception: " + e.ExceptionDetails.String()
+
+	case "Runtime.consoleAPICalled":
+		if e.Type != "error" && e.Type != "warning" {
 			return ""
 		}
 
-		words := []string{"console:", string(e.Type)}
+		words := []string{"console:", e.Type}
 		for _, argument := range e.Args {
 			words = append(words, string(argument.Value))
 		}
 
 		return strings.Join(words, " ")
 
-	case *cdplog.EventEntryAdded:
+	case "Log.entryAdded":
 		return "log: " + e.Entry.Text
 
-	case *network.EventRequestWillBeSent:
+	case "Network.requestWillBeSent":
 		isAllowed := func(prefix string) bool { return strings.HasPrefix(e.Request.URL, prefix) }
 		if !slices.ContainsFunc([]string{b.url, "data:", "blob:"}, isAllowed) {
 			return "request: " + e.Request.URL
@@ -118,26 +129,52 @@ func (b *browser) problem(event any) string {
 	return ""
 }
 
-// do runs actions, and ends the test if one fails.
-func (b *browser) do(actions ...chromedp.Action) {
+// call sends a command, and ends the test if it fails.
+func (b *browser) call(method string, p parameters) {
 	b.t.Helper()
-	if err := chromedp.Run(b.ctx, actions...); err != nil {
-		b.t.Fatal(err)
-	}
+	require.NoError(b.t, b.tab.call(method, p, nil))
+}
+
+// resize gives the window a size in px.
+func (b *browser) resize(width, height int64) {
+	b.t.Helper()
+	b.call("Emulation.setDeviceMetricsOverride",
+		parameters{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false})
 }
 
 // open loads the page anew in a window of the given size in px. hash is the part of the address from "#" on.
 func (b *browser) open(width, height int64, hash string) {
 	b.t.Helper()
-	b.do(chromedp.EmulateViewport(width, height), chromedp.Navigate("about:blank"), chromedp.Navigate(b.url+hash),
-		chromedp.WaitReady("body"))
+	b.resize(width, height)
+
+	for _, url := range []string{"about:blank", b.url + hash} {
+		b.call("Page.navigate", parameters{"url": url})
+
+		select {
+		case <-b.loaded:
+		case <-b.tab.ctx.Done():
+			b.t.Fatalf("load %s: %v", url, b.tab.ctx.Err())
+		}
+	}
+}
+
+// run runs a script in the page.
+func (b *browser) run(js string) {
+	b.t.Helper()
+	require.NoError(b.t, b.tab.evaluate(js, nil))
+}
+
+// press presses a key.
+func (b *browser) press(key string) {
+	b.t.Helper()
+	require.NoError(b.t, b.tab.press(key))
 }
 
 // text returns the value of a JavaScript expression that is a string.
 func (b *browser) text(js string) string {
 	b.t.Helper()
 	var s string
-	b.do(chromedp.Evaluate(js, &s))
+	require.NoError(b.t, b.tab.evaluate(js, &s))
 	return s
 }
 
@@ -145,27 +182,25 @@ func (b *browser) text(js string) string {
 func (b *browser) number(js string) float64 {
 	b.t.Helper()
 	var v float64
-	b.do(chromedp.Evaluate(js, &v))
+	require.NoError(b.t, b.tab.evaluate(js, &v))
 	return v
 }
 
 // unfold opens every folded part.
 func (b *browser) unfold() {
 	b.t.Helper()
-	b.do(chromedp.Evaluate(`for (const d of document.querySelectorAll("details")) d.open = true`, nil))
+	b.run(`for (const d of document.querySelectorAll("details")) d.open = true`)
 }
 
 // pdf prints the page on A4, and counts the pages.
 func (b *browser) pdf() (pdf []byte, pages int) {
 	b.t.Helper()
-	a4 := cdppage.PrintToPDF().WithPaperWidth(8.27).WithPaperHeight(11.69). // inches
-										WithPreferCSSPageSize(false).WithPrintBackground(false)
-	b.do(chromedp.ActionFunc(func(ctx context.Context) (err error) {
-		pdf, _, err = a4.Do(ctx)
-		return err
-	}))
 
-	return pdf, len(regexp.MustCompile(`/Type\s*/Page[^s]`).FindAll(pdf, -1))
+	var printed struct{ Data []byte }
+	a4 := parameters{"paperWidth": 8.27, "paperHeight": 11.69} // inches
+	require.NoError(b.t, b.tab.call("Page.printToPDF", a4, &printed))
+
+	return printed.Data, len(regexp.MustCompile(`/Type\s*/Page[^s]`).FindAll(printed.Data, -1))
 }
 
 // clean fails if the page wrote to the console or requested anything, and forgets these problems.
@@ -181,6 +216,28 @@ func (b *browser) clean() {
 	}
 
 	b.problems = nil
+}
+
+// The browser notices an exception, an error on the console and a request for another file.
+func TestBrowserNotices(t *testing.T) {
+	chromium := needChromium(t)
+
+	page := filepath.Join(t.TempDir(), "page.html")
+	content := `<script src="other.js"></script><script>console.error("words"); throw new Error("thrown")</script>`
+	require.NoError(t, os.WriteFile(page, []byte(content), 0o644))
+
+	b := openBrowser(t, chromium, page)
+	b.open(800, 600, "")
+
+	b.mu.Lock()
+	defer b.mu.Unlock()
+
+	problems := strings.Join(b.problems, "\n")
+	for _, want := range []string{
+		"request: file://", "log: ", `console: error "words"`, "exception: Uncaught Error: thrown",
+	} {
+		assert.Contains(t, problems, want)
+	}
 }
 
 // Expressions and addresses that several checks use.
@@ -304,7 +361,8 @@ func checkControls(t *testing.T, chromium, page string) {
 	b.open(1200, 1000, "#explore")
 
 	var ids []string
-	b.do(chromedp.Evaluate(`[...document.querySelectorAll("#controls select, #controls input")].map(e => e.id)`, &ids))
+	controls := `[...document.querySelectorAll("#controls select, #controls input")].map(e => e.id)`
+	require.NoError(t, b.tab.evaluate(controls, &ids))
 
 	assert.Len(t, ids, 7, "experiment, split, model, outcome, blades, speed, angle")
 
@@ -313,11 +371,11 @@ func checkControls(t *testing.T, chromium, page string) {
 		words := b.text(readoutText)
 		link := b.text(`location.hash`)
 		figures := b.text(`document.getElementById("views").innerHTML`)
-		b.do(chromedp.Evaluate(fmt.Sprintf(`(() => { const c = document.getElementById(%q);
+		b.run(fmt.Sprintf(`(() => { const c = document.getElementById(%q);
 			if (c.type === "range") { c.value = String((+c.value + 1) %% (+c.max + 1));
 				c.dispatchEvent(new Event("input", {bubbles: true})); }
 			else { c.selectedIndex = (c.selectedIndex + 1) %% c.options.length;
-				c.dispatchEvent(new Event("change", {bubbles: true})); } })()`, id), nil))
+				c.dispatchEvent(new Event("change", {bubbles: true})); } })()`, id))
 
 		assert.NotEqual(t, words, b.text(readoutText), "control %s leaves the words as they are", id)
 		assert.NotEqual(t, link, b.text(`location.hash`), "control %s leaves the link as it is", id)
@@ -344,9 +402,9 @@ func checkDeepLinks(t *testing.T, chromium, page string) {
 	}
 
 	// What the page writes into the address restores the same view.
-	b.do(chromedp.Evaluate(
+	b.run(
 		`(() => { const c = document.getElementById("c-in-0"); c.selectedIndex = 1;
-			c.dispatchEvent(new Event("change", {bubbles: true})); })()`, nil))
+			c.dispatchEvent(new Event("change", {bubbles: true})); })()`)
 	readout = b.text(readoutText)
 	b.open(1200, 1000, b.text(`location.hash`))
 
@@ -402,10 +460,10 @@ func checkHover(t *testing.T, chromium, page string) {
 
 	b := openBrowser(t, chromium, page)
 	b.open(1600, 1000, "")
-	b.do(chromedp.Evaluate(
+	b.run(
 		`document.querySelector("#x1 svg[id*=directivity] .mark[data-kind=points] path")
-			.scrollIntoView({block: "center"})`, nil),
-		chromedp.Sleep(300*time.Millisecond))
+			.scrollIntoView({block: "center"})`)
+	time.Sleep(300 * time.Millisecond)
 
 	const pointAtFirst = `(() => {
 		const p = document.querySelector("#x1 svg[id*=directivity] .mark[data-kind=points] path");
@@ -413,10 +471,10 @@ func checkHover(t *testing.T, chromium, page string) {
 		const q = new DOMPoint(+m[1] + +m[3], +m[2]).matrixTransform(p.getScreenCTM());
 		s.dispatchEvent(new PointerEvent(%q, {clientX: q.x, clientY: q.y, bubbles: true})); })()`
 	for _, event := range []string{"pointermove", "pointerdown"} {
-		b.do(chromedp.Evaluate(`document.body.dispatchEvent(new PointerEvent("pointerdown", {bubbles: true}))`, nil))
+		b.run(`document.body.dispatchEvent(new PointerEvent("pointerdown", {bubbles: true}))`)
 		assert.Empty(t, b.text(tipText), "the tip after a touch beside all figures")
 
-		b.do(chromedp.Evaluate(fmt.Sprintf(pointAtFirst, event), nil))
+		b.run(fmt.Sprintf(pointAtFirst, event))
 		tip := b.text(tipText)
 		assert.Contains(t, tip, "polar angle θ (deg): −60\n", event)
 		assert.Contains(t, tip, "BPF harmonic 1 L₁ (dB re 20 µPa): ", event)
@@ -445,26 +503,26 @@ func checkKeys(t *testing.T, chromium, page string) {
 	b := openBrowser(t, chromium, page)
 	b.open(1200, 1000, "")
 	b.unfold()
-	b.do(chromedp.KeyEvent("\t"), chromedp.Evaluate(
-		`document.querySelector("#x1 svg[id*=honest-parity]").parentElement.focus()`, nil))
+	b.press("Tab")
+	b.run(`document.querySelector("#x1 svg[id*=honest-parity]").parentElement.focus()`)
 
 	value := func(number float64) string { return fmt.Sprintf("predicted mean μ (dB re 20 µPa): %.4g", number) }
 	assert.Contains(t, b.text(tipText), "held out\nrun 0 ")
 	assert.Contains(t, b.text(tipText), value(predicted[0]))
 	assert.Contains(t, b.text(tipText), "← → points, ↑ ↓ series")
 
-	b.do(chromedp.KeyEvent(kb.ArrowRight))
+	b.press("ArrowRight")
 	assert.Contains(t, b.text(tipText), value(predicted[1]))
 	assert.Contains(t, b.text(`document.getElementById("spoken").textContent`), value(predicted[1]), "words to be spoken")
 
-	b.do(chromedp.KeyEvent(kb.End))
+	b.press("End")
 	assert.Contains(t, b.text(tipText), value(predicted[len(predicted)-1]))
 
-	b.do(chromedp.KeyEvent(kb.ArrowDown))
+	b.press("ArrowDown")
 	assert.Contains(t, b.text(tipText), boundsName, "the next series")
 	assert.Equal(t, 1.0, b.number(`document.querySelectorAll(".cursor").length`), "marks of the chosen point")
 
-	b.do(chromedp.KeyEvent(kb.Escape))
+	b.press("Escape")
 	assert.Empty(t, b.text(tipText), "the tip after Escape")
 	assert.Zero(t, b.number(`document.querySelectorAll(".cursor").length`), "marks of the chosen point after Escape")
 
@@ -527,13 +585,10 @@ func checkAccessible(t *testing.T, chromium string) {
 			scheme string
 			width  int64
 		}{{"light", 360}, {"dark", 1600}} {
-			b.do(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{
-				Name:  "prefers-color-scheme",
-				Value: screen.scheme,
-			}}))
+			b.call("Emulation.setEmulatedMedia", parameters{"features": colourScheme(screen.scheme)})
 			b.open(screen.width, 1000, "")
 			b.unfold()
-			b.do(chromedp.Evaluate(string(axe), nil))
+			b.run(string(axe))
 
 			for _, violation := range b.axeViolations() {
 				t.Errorf("%s, %s, %d px: %s: %s\n  %s", name, screen.scheme, screen.width, violation.ID, violation.Help,
@@ -543,6 +598,11 @@ func checkAccessible(t *testing.T, chromium string) {
 	}
 
 	// No b.clean(): axe-core itself may write to the console.
+}
+
+// colourScheme is the feature of media that asks for a scheme of colours, "light" or "dark".
+func colourScheme(scheme string) []parameters {
+	return []parameters{{"name": "prefers-color-scheme", "value": scheme}}
 }
 
 // axeViolation is a rule of axe-core that the page breaks, with up to three elements that break it.
@@ -555,12 +615,10 @@ type axeViolation struct {
 func (b *browser) axeViolations() []axeViolation {
 	b.t.Helper()
 
-	var raw string
-	b.do(chromedp.Evaluate(
+	raw := b.text(
 		`axe.run(document, {runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]})
 			.then(r => JSON.stringify(r.violations.map(v => ({id: v.id, help: v.help, nodes: v.nodes.slice(0, 3)
-			.map(n => n.html.slice(0, 200) + " " + n.failureSummary)}))))`,
-		&raw, func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }))
+			.map(n => n.html.slice(0, 200) + " " + n.failureSummary)}))))`)
 
 	var violations []axeViolation
 	require.NoError(b.t, json.Unmarshal([]byte(raw), &violations))
@@ -573,7 +631,7 @@ func checkScriptsOff(t *testing.T, chromium, page string) {
 	t.Helper()
 
 	b := openBrowser(t, chromium, page)
-	b.do(emulation.SetScriptExecutionDisabled(true))
+	b.call("Emulation.setScriptExecutionDisabled", parameters{"value": true})
 	b.open(1200, 1000, "")
 
 	assert.GreaterOrEqual(t, b.number(`document.querySelectorAll("figure svg.dtf").length`), 10.0,
@@ -589,8 +647,7 @@ func checkPrint(t *testing.T, chromium, page string) {
 	t.Helper()
 
 	b := openBrowser(t, chromium, page)
-	b.do(emulation.SetEmulatedMedia().WithMedia("print").WithFeatures(
-		[]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}}))
+	b.call("Emulation.setEmulatedMedia", parameters{"media": "print", "features": colourScheme("dark")})
 	b.open(800, 1000, "")
 
 	colours := b.text(`getComputedStyle(document.body).backgroundColor +
@@ -606,7 +663,7 @@ func checkPrint(t *testing.T, chromium, page string) {
 		"elements that cannot be used on paper are printed")
 
 	// On A4 less 12 mm on either side there is room for 702 px.
-	b.do(chromedp.EmulateViewport(700, 1000))
+	b.resize(700, 1000)
 
 	assert.Empty(t, b.text(
 		`[...document.querySelectorAll(".scroll")].filter(s => s.scrollWidth > s.clientWidth + 1 && s.clientWidth > 0)
@@ -622,7 +679,7 @@ func checkPrint(t *testing.T, chromium, page string) {
 // figure, so checkNarrowFigures puts a copy after it.
 func (b *browser) checkNarrowFigures() {
 	b.t.Helper()
-	b.do(chromedp.Evaluate(`{const f = document.querySelector("figure.half"); f.after(f.cloneNode(true))}`, nil))
+	b.run(`{const f = document.querySelector("figure.half"); f.after(f.cloneNode(true))}`)
 
 	assert.GreaterOrEqual(b.t, b.number(`document.querySelectorAll("figure.half").length`), 2.0, "narrow figures")
 	assert.Empty(b.t, b.text(
@@ -692,17 +749,19 @@ func TestPageIsShort(t *testing.T) {
 func (b *browser) checkUnfolding() {
 	b.t.Helper()
 	b.open(1400, 1000, "")
-	b.do(chromedp.Evaluate(`document.querySelector("details.fold summary").focus()`, nil), chromedp.KeyEvent("\r"))
+	b.run(`document.querySelector("details.fold summary").focus()`)
+	b.press("Enter")
 
 	assert.Equal(b.t, 1.0, b.number(`document.querySelectorAll("details[open]").length`), "parts open after Enter")
 
 	// A word of a heading opens its explanation by keyboard, and Escape closes it.
-	b.do(chromedp.Evaluate(`document.querySelector("button.term").focus()`, nil), chromedp.KeyEvent("\r"))
+	b.run(`document.querySelector("button.term").focus()`)
+	b.press("Enter")
 	assert.Equal(b.t, 1.0, b.number(`document.querySelectorAll(":popover-open").length`), "explanations open after Enter")
-	b.do(chromedp.KeyEvent(kb.Escape))
+	b.press("Escape")
 	assert.Zero(b.t, b.number(`document.querySelectorAll(":popover-open").length`), "explanations open after Escape")
 
-	b.do(chromedp.Click(`#unfold`, chromedp.ByQuery))
+	require.NoError(b.t, b.tab.click(`#unfold`))
 
 	assert.Equal(b.t, 0.0, b.number(`document.querySelectorAll("details:not([open])").length`), "parts stay folded")
 	assert.Zero(b.t, b.number(`document.querySelectorAll("[title]").length`), "explanations that no key or touch reaches")
@@ -734,9 +793,9 @@ func TestHostilePage(t *testing.T) {
 
 	// Every experiment, chosen and drawn by the scripts too.
 	for i := range hostileNames {
-		b.do(chromedp.Evaluate(
+		b.run(
 			fmt.Sprintf(`(() => { const c = document.getElementById("c-experiment"); c.selectedIndex = %d;
-				c.dispatchEvent(new Event("change", {bubbles: true})); })()`, i), nil))
+				c.dispatchEvent(new Event("change", {bubbles: true})); })()`, i))
 
 		if excess := b.number(excessWidth); excess > 0 {
 			t.Errorf("name %d makes the page %v px too wide", i, excess)
