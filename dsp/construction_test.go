@@ -132,6 +132,19 @@ func ExampleReference() {
 	// Output: 94.0 dB re 20 µPa
 }
 
+// Two outcomes of one column would fill the column twice.
+func TestRegisterColumnTwice(t *testing.T) {
+	defer func(all []spectralOutcome) { spectralOutcomes = all }(slices.Clone(spectralOutcomes))
+
+	one := SpectralOutcome{
+		Name: "largest", Column: "largest_hz", Value: func(HalfSpectrum) (float64, error) { return 1, nil },
+	}
+	other := one
+	other.Name = "strongest"
+	err := RegisterOutcomes(one, other)
+	assert.EqualError(t, err, `register outcome "strongest": another outcome has the column largest_hz`)
+}
+
 // A band that is named twice would have two columns of one name.
 func TestBandNamedTwice(t *testing.T) {
 	s := DefaultSettings()

@@ -47,12 +47,20 @@ type HalfSpectrum struct {
 }
 
 // RegisterOutcomes adds outcomes that another program implements. Call it before the configuration
-// is read. It returns an error if a name is taken already, or if Column or Value is missing; the
+// is read. It returns an error if a name or a column is taken already, or if Column or Value is missing; the
 // outcomes before that one stay registered.
 func RegisterOutcomes(more ...SpectralOutcome) error {
 	for _, o := range more {
 		if slices.Contains(append(Outcomes(), ""), o.Name) || o.Column == "" || o.Value == nil {
 			return fmt.Errorf("register outcome %q: expected Column, Value and a name other than %q", o.Name, Outcomes())
+		}
+
+		hasColumn := func(known spectralOutcome) bool {
+			own, isOwn := known.(ownOutcome)
+			return isOwn && own.Column == o.Column
+		}
+		if slices.ContainsFunc(spectralOutcomes, hasColumn) {
+			return fmt.Errorf("register outcome %q: another outcome has the column %s", o.Name, o.Column)
 		}
 
 		spectralOutcomes = append(spectralOutcomes, ownOutcome{&o})
