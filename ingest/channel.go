@@ -101,7 +101,7 @@ func onlyChannel(info Info, name string, matches func(c Channel, name string) bo
 }
 
 // channelByEnd returns the index of the channel whose path ends in name, after a slash or a dot. It returns −1 if
-// there is no such channel, or more than one.
+// no such channel exists, or more than one.
 func channelByEnd(info Info, name string) int {
 	if name == "" {
 		return -1

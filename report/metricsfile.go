@@ -236,7 +236,7 @@ const maxMetricsFile = 256 << 20
 // metricsWanted says in messages what the file should contain.
 const metricsWanted = "the metrics of an experiment"
 
-// ReadMetrics reads the file at path. It returns fs.ErrNotExist if there is no file, and a *fault.Error if the file
+// ReadMetrics reads the file at path. It returns fs.ErrNotExist if it is missing, and a *fault.Error if the file
 // cannot be read.
 func ReadMetrics(path string) (Metrics, error) {
 	data, err := fault.ReadFile(path, maxMetricsFile, metricsWanted)

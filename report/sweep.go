@@ -37,7 +37,7 @@ type SweptSplit struct {
 	Name, HeldOut string
 	Seeds, Groups int        // numbers of seeds, and of groups of the training set that are left out in turn
 	Held          Comparison // on the held-out part
-	Inner         Comparison // on the left-out groups; it has no Criteria if there are no such groups
+	Inner         Comparison // on the left-out groups; it has no Criteria if no such groups exist
 }
 
 // Comparison ranks variants by each criterion.

@@ -304,7 +304,7 @@ func (t *conditionsTable) fail(line, col int, name, want, found, hint string) er
 	return fault.At(t.path, describeCell(line, col, name), want, found, hint)
 }
 
-// cell returns the cell of a special column in row k, and "" if there is no such column.
+// cell returns the cell of a special column in row k, and "" if no such column exists.
 func (t *conditionsTable) cell(k int, special string) string {
 	if column := t.special[special]; column != nil {
 		return t.Text(k, column.index)
@@ -383,7 +383,7 @@ func (t *conditionsTable) withStates(row ConditionRow, k int) ConditionRow {
 	return row
 }
 
-// edge reads one of the edges of row k. It returns open if there is no such column, or the cell is empty.
+// edge reads one of the edges of row k. It returns open if no such column exists, or the cell is empty.
 func (t *conditionsTable) edge(k int, name string, open float64) (float64, error) {
 	cell := t.cell(k, name)
 	if cell == "" {

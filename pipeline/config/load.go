@@ -59,7 +59,7 @@ func withoutPath(err error) error {
 const DefaultFile = "pipeline.yaml"
 
 // LoadDefault reads a configuration as Load does. If path is "", it reads DefaultFile, or returns a file without
-// experiments if there is no such file.
+// experiments if no such file exists.
 func LoadDefault(path string) (*File, error) {
 	if path == "" {
 		path = DefaultFile

@@ -154,7 +154,7 @@ func (r *record) stampAll(dir string) error {
 	return nil
 }
 
-// lookup returns the record of the object with the key of st. If there is no such object, r is nil and damage is "". If
+// lookup returns the record of the object with the key of st. If no such object exists, r is nil and damage is "". If
 // the object is damaged, r is nil and damage is the fault in words.
 //
 // If the index has a record with that key for the task, and the files still have the sizes and times in the record,

@@ -112,7 +112,7 @@ func (d *Data) addSpread(recs *table.Table, column, name, unit string) {
 // rounded writes a number with four significant digits.
 func rounded(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }
 
-// sortedNumbers returns the numbers of a column that are not NaN in ascending order, or nil if there is no such column.
+// sortedNumbers returns the numbers of a column that are not NaN in ascending order, or nil if no such column exists.
 func sortedNumbers(t *table.Table, column string) []float64 {
 	c := t.Column(column)
 	if c == nil || c.Floats == nil {
@@ -130,7 +130,7 @@ func defined(list []float64) []float64 {
 	return slices.DeleteFunc(slices.Clone(list), math.IsNaN)
 }
 
-// Distinct returns the distinct texts of a column except "", sorted, or nil if there is no such column.
+// Distinct returns the distinct texts of a column except "", sorted, or nil if no such column exists.
 func Distinct(t *table.Table, column string) []string {
 	c := t.Column(column)
 	if c == nil {

@@ -127,7 +127,7 @@ func (s *spectraColumns) level(power float64) float64 {
 	return dsp.LevelDB(math.Max(power, leastPower), s.ref)
 }
 
-// list returns the values of a column of lists in a row, or nil if there is no such column.
+// list returns the values of a column of lists in a row, or nil if no such column exists.
 func (s *spectraColumns) list(column string, row int) []float32 {
 	if c := s.table.Column(column); c != nil && c.Lists != nil {
 		return c.Lists[row]

@@ -273,7 +273,7 @@ type side struct {
 }
 
 // find returns the index in order of the first row with the key of row i of another table. order are the rows of this
-// table, sorted by key. found is false if there is no such row.
+// table, sorted by key. found is false if no such row exists.
 func (s side) find(order []int32, texts []string, other side, i int) (index int, found bool) {
 	return slices.BinarySearchFunc(order, i, func(row int32, i int) int {
 		return s.compare(texts, int(row), other, i)

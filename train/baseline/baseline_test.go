@@ -67,7 +67,7 @@ func fitted(t *testing.T, name string, data triplets.Set, seed uint64) Predictor
 	return p
 }
 
-// predicted returns the predictions at the inputs x, and requires that there is no error.
+// predicted returns the predictions at the inputs x, and requires that the error is nil.
 func predicted(t *testing.T, p Predictor, x []float64) *Prediction {
 	t.Helper()
 

@@ -26,7 +26,7 @@ type Hyper struct {
 // of curves, if levels have curves of their own.
 type layout struct {
 	inputs int  // of the kernel on all inputs
-	others int  // of the shared kernel; 0: there is no such kernel
+	others int  // of the shared kernel; 0: no such kernel exists
 	curves bool // whether levels have curves of their own; needs a shared kernel
 }
 

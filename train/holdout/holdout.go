@@ -46,7 +46,7 @@ type Holdout interface {
 	HoldsLabel(condition, label string) bool
 
 	// Group returns the condition that decides alone: all rows with a value for which Holds returns true are held out. It
-	// returns "" if there is no such condition.
+	// returns "" if no such condition exists.
 	Group() string
 
 	// Within returns how far values of the condition may lie apart that count as equal.

@@ -66,7 +66,7 @@ func anyBeyond(v []float64, train, test []int) bool {
 }
 
 // Choices returns a hint for a message about a holdout that holds out no row: the values of the first condition of h of
-// which none can be held out, such as "; rpm is one of 1, 2". It returns "" if there is no such condition. It skips
+// which none can be held out, such as "; rpm is one of 1, 2". It returns "" if no such condition exists. It skips
 // conditions that cannot be read.
 func Choices(h Holdout, rows Rows) string {
 	for _, c := range h.Conditions() {

@@ -339,7 +339,7 @@ func CRPSRows(s Set, total []float64) []float64 {
 
 // Chebyshev returns the half width √(c/α) of the interval that contains the true mean with confidence 1 − α for any
 // distribution of the error (docs/method.md#diagnostics), where c is the variance or covariance. ok is false, and half
-// is NaN, if there is no such interval, because c is not positive and finite, or α is not positive.
+// is NaN, if no such interval exists, because c is not positive and finite, or α is not positive.
 func Chebyshev(c, alpha float64) (half float64, ok bool) {
 	isFinitePositive := c > 0 && !math.IsInf(c, 1) // false for NaN
 	if !isFinitePositive || !(alpha > 0) {

@@ -239,7 +239,7 @@ type Calibration struct {
 	SE          float64 // clustered standard error of Ratio
 	Undefined   string  // reason why Ratio is NaN
 	Bins        []CalibrationBin
-	Agreeing    float64 // share of the bins with at least two clusters that agree; NaN if there are no such bins
+	Agreeing    float64 // share of the bins with at least two clusters that agree; NaN if no such bins exist
 	NonPositive float64 // share of values with C ≤ 0, for which there is no interval
 }
 
@@ -298,7 +298,7 @@ func CalibrateCov(cov, e []float64, cluster []int, bins int) Calibration {
 	return c
 }
 
-// shareAgreeing returns the share of the bins with at least two clusters that agree, or NaN if there are no such bins.
+// shareAgreeing returns the share of the bins with at least two clusters that agree, or NaN if no such bins exist.
 func shareAgreeing(bins []CalibrationBin) float64 {
 	agree := 0
 	judged := 0

@@ -57,14 +57,14 @@ func (p *props) get(name string) any {
 	return nil
 }
 
-// text returns the value of a property that is a text. It returns "" if there is no such property, or if its value is
+// text returns the value of a property that is a text. It returns "" if no such property exists, or if its value is
 // not a text.
 func (p *props) text(name string) string {
 	s, _ := p.get(name).(string)
 	return s
 }
 
-// number returns the value of a property that is a number. It returns false if there is no such property, or if its
+// number returns the value of a property that is a number. It returns false if no such property exists, or if its
 // value is not a number.
 func (p *props) number(name string) (float64, bool) {
 	switch x := p.get(name).(type) {

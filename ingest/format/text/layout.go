@@ -26,7 +26,7 @@ type layout struct {
 	units        []string
 	heads        []string  // the unchanged header of the column; "": it has none
 	numeric      []bool    // the column is a channel
-	positions    []string  // from a row below the names, "" for a column without a position; nil: there is no such row
+	positions    []string  // from a row below the names, "" for a column without a position; nil: no such row exists
 	filled       []uint8   // number of filled cells among the rows looked at
 	clockLayouts []string  // how package time reads a column of times of the day; "": the column has no such times
 	clockStarts  []float64 // the first of these times in s; earlier ones are of the next day. -Inf: times have dates

@@ -141,7 +141,7 @@ func (e *Experiment) askedSplit(key string) string {
 }
 
 // splitAt returns the name of the split to which a place belongs: "NAME", "NAME.test", or "CONDITION=VALUE" for a split
-// with the key each. It returns "" if there is no such split. If several splits fit, it returns the longest name:
+// with the key each. It returns "" if no such split exists. If several splits fit, it returns the longest name:
 // "rpm=0.5" may be a split, or a place in the split "rpm=0".
 func splitAt(splits []config.Split, place string) string {
 	found := ""

@@ -54,7 +54,7 @@ func (a *judgingPairs) readSplit(name string) error {
 	t, err := table.ReadVerified(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		var names []string
-		folders, _ := os.ReadDir(filepath.Join(a.Dir, "splits")) // if there is no such folder, there is no split to suggest
+		folders, _ := os.ReadDir(filepath.Join(a.Dir, "splits")) // if no such folder exists, there is no split to suggest
 		for _, f := range folders {
 			names = append(names, f.Name())
 		}

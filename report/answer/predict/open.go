@@ -222,7 +222,7 @@ func glob(dir, pattern string) []string {
 }
 
 // readJSON reads a JSON file into target. It refuses files larger than a model file can be, because it reads them into
-// memory. want says what the file should contain, for messages. The error is fs.ErrNotExist if there is no file, and
+// memory. want says what the file should contain, for messages. The error is fs.ErrNotExist if it is missing, and
 // otherwise a *fault.Error.
 func readJSON(path, want string, target any) error {
 	b, err := fault.ReadFile(path, train.MaxModelFile, want)

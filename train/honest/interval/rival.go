@@ -37,7 +37,7 @@ var rivalNames = map[string]string{
 }
 
 // RivalWords names the best of the rivals that are as good as the model on the left-out groups: by the error of the
-// mean or, if no rival is as good by its error, by the interval score. It returns "" if there is no such rival.
+// mean or, if no rival is as good by its error, by the interval score. It returns "" if no such rival exists.
 // amounts writes a range of differences in a unit.
 func (r *Result) RivalWords(amounts func(unit string, low, high float64) string) string {
 	if r == nil || r.Calibration == nil {

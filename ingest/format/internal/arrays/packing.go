@@ -94,7 +94,7 @@ func NewPacking(stored Stored, fill []float64, attribute Attributes) (*Packing, 
 }
 
 // readFactor reads an attribute that contains one finite number into factor. It returns false and leaves factor as it
-// is if there is no such attribute.
+// is if no such attribute exists.
 func (p *Packing) readFactor(attribute Attributes, name string, factor *float64) (bool, error) {
 	numbers, ok := attribute(name)
 	if !ok {
