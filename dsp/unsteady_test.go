@@ -11,8 +11,7 @@ import (
 )
 
 // The unsteady outcomes of a balance are the rms and the power of a band. Expected over 300 simulated runs of white
-// noise: both scatter about their true values as predicted. A sine of amplitude 2 has the rms √2. A load that does not
-// vary is an error.
+// noise with the deviation 0.3: both scatter about their true values as predicted.
 func TestUnsteadyLoads(t *testing.T) {
 	const (
 		rate = 1000.
@@ -49,7 +48,6 @@ func TestUnsteadyLoads(t *testing.T) {
 			"N², drag_n_rms in N, drag_n_l_50to150hz_power in N²", got)
 
 		y, sd := p.value(t, 0, "lift_n_rms", "sd")
-
 		band, sdBand := p.value(t, 0, "drag_n_l_50to150hz_power", "sd")
 		for h := range 2 {
 			chi[0] += math.Pow((y[h]-0.3)/sd[h], 2) / (2 * runs)
@@ -61,24 +59,35 @@ func TestUnsteadyLoads(t *testing.T) {
 	// The standard error is √(2/600) = 0.06. Four times this is allowed.
 	assert.InDelta(t, 1, chi[0], 0.25, "rms: χ²/n")
 	assert.InDelta(t, 1, chi[1], 0.25, "band: χ²/n")
+}
 
+// rmsOfRepeats returns the pairs of the rms of a run of repeats at 1 kHz.
+func rmsOfRepeats(x []float64) (*Pairs, error) {
+	s := DefaultSettings()
 	s.Outcomes = []string{"rms"}
 	c := Configure(Find("repeats", Balance), &s).(OfSeries)
 
-	x := []float64{}
+	return c.Pairs(&Run{RateHz: 1000, Settings: &s}, []Series{{Name: "cl", Values: x}})
+}
+
+// A sine of amplitude 2 about 5 has the rms √2. A run of repeats gives one value, which stands for both.
+func TestUnsteadyLoadsOfRepeats(t *testing.T) {
+	var x []float64
 	for i := range 2000 {
 		x = append(x, 5+2*math.Sin(2*math.Pi*float64(i)/20))
 	}
 
-	p, err := c.Pairs(&Run{RateHz: rate, Settings: &s}, []Series{{Name: "cl", Values: x}})
+	p, err := rmsOfRepeats(x)
 	require.NoError(t, err)
 
 	y, _ := p.value(t, 0, "cl_rms", "sd")
 	assert.Len(t, p.Outcomes, 1)
 	assert.InDelta(t, math.Sqrt2, y[0], 1e-9, "rms of the sine")
-	assert.Equal(t, y[0], y[1], "both values of a run of repeats")
+	assert.Equal(t, y[0], y[1], "both values")
+}
 
-	still := []Series{{Name: "cl", Values: make([]float64, 500)}}
-	_, err = c.Pairs(&Run{RateHz: rate, Settings: &s}, still)
+// A load that does not vary has no unsteady outcomes.
+func TestUnsteadyLoadsOfStillBalance(t *testing.T) {
+	_, err := rmsOfRepeats(make([]float64, 500))
 	assert.EqualError(t, err, "cl: expected a load that varies, found 0 throughout")
 }
