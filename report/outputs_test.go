@@ -59,95 +59,143 @@ func outputExperiments() []Experiment {
 	return []Experiment{all, propeller(), units, {Name: "empty", Data: "measured"}}
 }
 
+// experimentOutput is what one form of output shows of an experiment.
+type experimentOutput struct {
+	name       string // page, Markdown, LaTeX or terminal of N
+	text       string // without blanks
+	experiment Experiment
+}
+
+// outputsOf returns all outputs of an experiment: the page, Markdown, LaTeX, and terminals of three widths. An
+// experiment without splits has no LaTeX.
+func outputsOf(t *testing.T, e Experiment) []experimentOutput {
+	t.Helper()
+
+	_, markdown := parseMarkdown(t, Markdown(e))
+	outputs := []experimentOutput{
+		{"page", shown(string(Page([]*Detail{{Experiment: e}}))), e},
+		{"Markdown", shown(markdown), e},
+	}
+	if len(e.Splits) > 0 {
+		outputs = append(outputs, experimentOutput{"LaTeX", stripped(string(LaTeX(e))), e})
+	}
+
+	for _, columns := range []int{60, 100, 200} {
+		var text bytes.Buffer
+		require.NoError(t, Terminal(&text, e, columns, false))
+		outputs = append(outputs, experimentOutput{"terminal of " + strconv.Itoa(columns), stripped(text.String()), e})
+	}
+
+	return outputs
+}
+
+// has checks that the output has a text. what names the text.
+func (o experimentOutput) has(t *testing.T, what, text string) {
+	t.Helper()
+
+	if o.name == "LaTeX" {
+		text = texEscape(text)
+	}
+
+	assert.Contains(t, o.text, stripped(text), "%s: %s of %s", o.name, what, o.experiment.Name)
+}
+
+// sentences returns the sentences that the output must have: what is explained, and the verdicts. The page has the
+// parts of each verdict in places of their own.
+func (o experimentOutput) sentences() []string {
+	if o.name != "page" {
+		d := o.experiment.document()
+		return slices.Concat(d.verdicts, d.explained)
+	}
+
+	var parts []string
+	for _, verdict := range newVerdicts(o.experiment) {
+		parts = append(parts, verdict.Held, verdict.Found(), verdict.Action)
+	}
+
+	return parts
+}
+
+// tables returns the tables that the output must have. The page has some of them; the files of the experiment have the
+// others.
+func (o experimentOutput) tables() []table {
+	e := o.experiment
+	if o.name != "page" {
+		return e.document().tables
+	}
+
+	tables := append([]table{resultsTable(e.results())}, e.methodsTables()...)
+	if len(e.Splits) == 0 {
+		return tables
+	}
+
+	return append(tables, notEmptyTables([]table{
+		e.fitTable(papers).withoutTrainSpread(), e.identitiesTable().withoutTrainSpread(),
+	})...)
+}
+
+// checkTable checks that the output has a table with its caption, its labels and all numbers of its rows.
+func (o experimentOutput) checkTable(t *testing.T, tab table) {
+	t.Helper()
+
+	e := o.experiment
+	isExplained := tab.Title == e.fitTable(compared).Title || tab.Title == e.covPartsTable().Title
+	if o.name != "LaTeX" || !isExplained { // in LaTeX the captions of these two explain the table instead
+		o.has(t, "caption", tab.Title)
+	}
+
+	// A row is one text if no table is broken into parts. The page draws bars between the numbers of results.
+	isResults := tab.Title == resultsTitle(e.results())
+	hasRows := o.name == "terminal of 200" || o.name == "Markdown" || o.name == "page" && !isResults
+	for _, r := range tab.Rows {
+		o.has(t, "label", r.Label)
+
+		row := r.Label
+		for k, c := range r.Cells {
+			text := c.plain()
+			if o.name == "page" && !tab.Heads[k].Words {
+				text = c.Minus()
+			}
+
+			row += text
+			if o.name == "LaTeX" {
+				assert.Contains(t, o.text, stripped(c.tex()))
+			} else {
+				o.has(t, "cell", text)
+			}
+		}
+
+		if hasRows {
+			o.has(t, "row", row)
+		}
+	}
+}
+
 // Every output has the title, every verdict, every table with its caption and its units,
 // every row with all its numbers, and all that limits the trust in them.
 func TestOutputsAreWhole(t *testing.T) {
 	for _, e := range outputExperiments() {
-		outputs := map[string]string{"page": shown(string(Page([]*Detail{{Experiment: e}})))}
-		for _, columns := range []int{60, 100, 200} {
-			var b bytes.Buffer
-			require.NoError(t, Terminal(&b, e, columns, false))
-
-			outputs["terminal of "+strconv.Itoa(columns)] = stripped(b.String())
-		}
-
-		_, md := parseMarkdown(t, Markdown(e))
-		outputs["Markdown"], outputs["LaTeX"] = shown(md), stripped(string(LaTeX(e)))
-		for name, out := range outputs {
-			has := func(what, text string) {
-				t.Helper()
-
-				if name == "LaTeX" {
-					text = texEscape(text)
-				}
-
-				assert.Contains(t, out, stripped(text), "%s: %s of %s", name, what, e.Name)
+		d := e.document()
+		for _, o := range outputsOf(t, e) {
+			if o.name != "page" {
+				o.has(t, "title", d.title)
 			}
 
-			if len(e.Splits) == 0 && name == "LaTeX" {
+			for _, sentence := range o.sentences() {
+				o.has(t, "sentence", sentence)
+			}
+
+			for _, tab := range o.tables() {
+				o.checkTable(t, tab)
+			}
+
+			if o.name == "LaTeX" { // it has no findings
 				continue
-			}
-
-			d := e.document()
-			sentences := slices.Concat(d.verdicts, d.explained)
-			tables := d.tables
-			if name == "page" { // the files of the experiment have the other tables and sentences
-				sentences = nil
-				for _, verdict := range newVerdicts(e) {
-					sentences = append(sentences, verdict.Held, verdict.Found(), verdict.Action)
-				}
-
-				tables = append([]table{resultsTable(e.results())}, e.methodsTables()...)
-				if len(e.Splits) > 0 {
-					tables = append(tables, notEmptyTables([]table{
-						e.fitTable(papers).withoutTrainSpread(), e.identitiesTable().withoutTrainSpread(),
-					})...)
-				}
-			} else {
-				has("title", d.title)
-			}
-
-			for _, s := range sentences {
-				has("sentence", s)
-			}
-
-			for _, tab := range tables {
-				isExplained := tab.Title == e.fitTable(compared).Title || tab.Title == e.covPartsTable().Title
-				if name != "LaTeX" || !isExplained { // in LaTeX the captions of these two explain the table instead
-					has("caption", tab.Title)
-				}
-
-				// A row is one text if no table is broken into parts. The page draws bars between the numbers of results.
-				isResults := tab.Title == resultsTitle(e.results())
-				hasRows := name == "terminal of 200" || name == "Markdown" || name == "page" && !isResults
-				for _, r := range tab.Rows {
-					row := r.Label
-					for k, c := range r.Cells {
-						text := c.plain()
-						if name == "page" && !tab.Heads[k].Words {
-							text = c.Minus()
-						}
-
-						row += text
-						if name == "LaTeX" {
-							assert.Contains(t, out, stripped(c.tex()))
-						} else {
-							has("cell", text)
-						}
-					}
-
-					has("label", r.Label)
-					if hasRows {
-						has("row", row)
-					}
-				}
 			}
 
 			for _, f := range d.findings {
 				for _, item := range f.items {
-					if name != "LaTeX" {
-						has(f.kind, item)
-					}
+					o.has(t, f.kind, item)
 				}
 			}
 		}

@@ -74,93 +74,125 @@ func compare(t *testing.T, o Options) *Result {
 	return r
 }
 
-// The known difference, .55 on average, is found with each way of comparing.
-func TestCompare(t *testing.T) {
-	dir := experiment(t)
-	for _, c := range []struct {
-		name      string
-		o         Options
-		units     int
-		low, high float64 // the difference
-		points    int     // of the first curve
-		note      string
-		untested  string // why there is no test
-	}{
-		// Welch: three mountings each.
-		{"mountings", Options{A: "rotor=1", B: "rotor=2", Unit: "/^m../"}, 3, 0.45, 0.65, 4, "", ""},
-		// Pairs: mountings of one number taken as one unit of both sides.
-		{"pairs", Options{A: "rotor=1", B: "rotor=2", Unit: "/[0-9]-/"}, 3, 0.45, 0.65, 4, "", ""},
-		// Each run has one condition, which three runs repeat.
-		{"runs", Options{A: "rotor=1", B: "rotor=2", Unit: "run"}, 24, 0.45, 0.65, 4, "", ""},
+// compareCase compares two sides of the experiment of function experiment.
+type compareCase struct {
+	name      string
+	options   Options
+	units     int     // number of units on each side
+	low, high float64 // bounds of the difference
+	points    int     // number of points of the first curve; 0: not checked
+	note      string  // a part of the notes
+	untested  string  // why there is no test; "" if there is one
+}
+
+// compareCases compares the sides of the experiment in dir in each way, with the known difference of .55 on average.
+func compareCases(dir string) []compareCase {
+	whole := []pairs.Source{pairs.FromPath(dir)}
+
+	return []compareCase{
 		{
-			"directories",
-			Options{Runs: []pairs.Source{pairs.FromPath(dir), pairs.FromPath(dir)}, Unit: "run"},
-			72, 0, 0, 0, "", "",
+			name:    "mountings, three on each side (Welch)",
+			options: Options{Runs: whole, A: "rotor=1", B: "rotor=2", Unit: "/^m../"},
+			units:   3, low: 0.45, high: 0.65, points: 4,
 		},
 		{
-			"no repeats",
-			Options{A: "run=/^m10/", B: "run=/^m20/", Unit: "run"},
-			8, 0.4, 0.7, 0,
-			"within one set-up", "",
+			name:    "pairs: mountings of one number are one unit of both sides",
+			options: Options{Runs: whole, A: "rotor=1", B: "rotor=2", Unit: "/[0-9]-/"},
+			units:   3, low: 0.45, high: 0.65, points: 4,
 		},
 		{
-			"one unit",
-			Options{A: "run=/^m10/", B: "run=/^m20/", Unit: "/^m../"},
-			1, 0.4, 0.7, 0,
-			"within one set-up",
-			"no test is possible with one /^m../ on a side: nothing shows how much two of the same configuration " +
+			name:    "runs, each of one condition, which three runs repeat",
+			options: Options{Runs: whole, A: "rotor=1", B: "rotor=2", Unit: "run"},
+			units:   24, low: 0.45, high: 0.65, points: 4,
+		},
+		{
+			name:    "no repeats",
+			options: Options{Runs: whole, A: "run=/^m10/", B: "run=/^m20/", Unit: "run"},
+			units:   8, low: 0.4, high: 0.7, note: "within one set-up",
+		},
+		{
+			name:    "one unit on a side",
+			options: Options{Runs: whole, A: "run=/^m10/", B: "run=/^m20/", Unit: "/^m../"},
+			units:   1, low: 0.4, high: 0.7, note: "within one set-up",
+			untested: "no test is possible with one /^m../ on a side: nothing shows how much two of the same configuration " +
 				"differ; measure another",
 		},
-		{ // mountings have both sides; those of rotor 3, at other speeds, are left out
-			"within runs",
-			Options{A: "c=0", B: "c=1", Unit: "/^.*-/", Outcomes: []string{"y"}},
-			6, -0.02, 0.02, 4, "", "",
+		{
+			name:    "within runs: mountings have both sides; those of rotor 3, at other speeds, are left out",
+			options: Options{Runs: whole, A: "c=0", B: "c=1", Unit: "/^.*-/", Outcomes: []string{"y"}},
+			units:   6, low: -0.02, high: 0.02, points: 4,
 		},
-	} {
-		if c.o.Runs == nil {
-			c.o.Runs = []pairs.Source{pairs.FromPath(dir)}
-		}
+	}
+}
 
-		r := compare(t, c.o)
-		o := r.Outcomes[0]
-		assert.Equal(t, byConditions, r.Compared, c.name)
-		assert.Equal(t, c.units, o.UnitsA, c.name)
-		assert.Equal(t, c.units, o.UnitsB, c.name)
-		assert.GreaterOrEqual(t, o.Difference, c.low, c.name)
-		assert.LessOrEqual(t, o.Difference, c.high, c.name)
-		assert.Contains(t, strings.Join(r.Notes, "; "), c.note, c.name)
-		assert.Equal(t, c.untested, o.Untested, c.name)
-		assert.Equal(t, c.untested == "", o.Low != nil, "%s: has an interval", c.name)
+// check compares the result of the case with what it expects.
+func (c compareCase) check(t *testing.T, r *Result) {
+	t.Helper()
 
-		if c.points > 0 {
-			require.NotEmpty(t, o.Curves, "%s: curves", c.name)
-			assert.Len(t, o.Curves[0].Points, c.points, "%s: points", c.name)
-		}
-
-		isEqual := c.name == "directories" // without scatter the interval is empty
-		if c.untested == "" && !isEqual {
-			assert.Less(t, *o.Low, o.Difference, c.name)
-			assert.Less(t, o.Difference, *o.High, c.name)
-		}
-
-		var b strings.Builder
-		require.NoError(t, report.Sheets(&b, []report.Sheet{r.Sheet()}, 0, false), c.name)
-		assert.Contains(t, b.String(), "y: ", c.name)
-
-		t.Log(c.name, b.String(), r.Notes)
+	o := r.Outcomes[0]
+	assert.Equal(t, byConditions, r.Compared)
+	assert.Equal(t, c.units, o.UnitsA)
+	assert.Equal(t, c.units, o.UnitsB)
+	assert.GreaterOrEqual(t, o.Difference, c.low)
+	assert.LessOrEqual(t, o.Difference, c.high)
+	assert.Contains(t, strings.Join(r.Notes, "; "), c.note)
+	assert.Equal(t, c.untested, o.Untested)
+	if c.points > 0 {
+		require.NotEmpty(t, o.Curves, "curves")
+		assert.Len(t, o.Curves[0].Points, c.points, "points")
 	}
 
+	if c.untested != "" {
+		assert.Nil(t, o.Low, "an interval without a test")
+		return
+	}
+
+	require.NotNil(t, o.Low, "interval")
+	assert.Less(t, *o.Low, o.Difference)
+	assert.Less(t, o.Difference, *o.High)
+}
+
+// The known difference is found with each way of comparing.
+func TestCompare(t *testing.T) {
+	for _, c := range compareCases(experiment(t)) {
+		t.Run(c.name, func(t *testing.T) {
+			r := compare(t, c.options)
+			c.check(t, r)
+
+			var text strings.Builder
+			require.NoError(t, report.Sheets(&text, []report.Sheet{r.Sheet()}, 0, false))
+			assert.Contains(t, text.String(), "y: ")
+		})
+	}
+}
+
+// Two folders with equal results differ by nothing. The interval of the difference contains 0.
+func TestCompareFolders(t *testing.T) {
+	source := pairs.FromPath(experiment(t))
+	r := compare(t, Options{Runs: []pairs.Source{source, source}, Unit: "run"})
+	o := r.Outcomes[0]
+	assert.Equal(t, 72, o.UnitsA)
+	assert.Equal(t, 72, o.UnitsB)
+	assert.Zero(t, o.Difference)
+	assert.Negative(t, *o.Low)
+	assert.Positive(t, *o.High)
+}
+
+// The curve of the difference is the known one, .5, .5, .5 and .7.
+func TestCurve(t *testing.T) {
 	r := compare(t, Options{
-		Runs: []pairs.Source{pairs.FromPath(dir)}, A: "rotor=1", B: "rotor=2", Unit: "/^m../", Limit: 0.4,
+		Runs: []pairs.Source{pairs.FromPath(experiment(t))}, A: "rotor=1", B: "rotor=2", Unit: "/^m../", Limit: 0.4,
 	})
-	p := r.Outcomes[0].Curves[0].Points // true: .5, .5, .5, .7
-	assert.InDelta(t, 0.2, p[3].Difference-p[0].Difference, 0.02)
-	assert.GreaterOrEqual(t, p[3].Low, 0.0)
+	points := r.Outcomes[0].Curves[0].Points
+	assert.InDelta(t, 0.2, points[3].Difference-points[0].Difference, 0.02)
+	assert.GreaterOrEqual(t, points[3].Low, 0.0)
 	assert.GreaterOrEqual(t, *r.Outcomes[0].Above, 0.8)
 	assert.Contains(t, string(r.SVG()), `data-lo="`)
+}
 
-	// Repeats of a table of results: both runs of each pair are units, whose means are 1.5 ± 0.5 and 3.5 ± 0.5. Pairs that
-	// no run names are units themselves: 1e+06 is not the name of two runs.
+// Both runs of each pair of repeats are units, whose means are 1.5 ± 0.5 and 3.5 ± 0.5. Pairs that no run names are
+// units themselves: 1e+06 is not the name of two runs.
+func TestRepeatsAreUnits(t *testing.T) {
 	for _, c := range []struct {
 		table string
 		units int
@@ -168,13 +200,13 @@ func TestCompare(t *testing.T) {
 		{"run,rotor,y\nm1,1,1\nm2,1,2\nm3,2,3\nm4,2,4\nm5,1,1\nm6,1,2\nm7,2,3\nm8,2,4\n", 4},
 		{"re,rotor,y\n1e6,1,1\n1e6,1,2\n1e6,2,3\n1e6,2,4\n2e6,1,1\n2e6,1,2\n2e6,2,3\n2e6,2,4\n", 2},
 	} {
-		dir = t.TempDir()
+		dir := t.TempDir()
 		require.NoError(t, pipelinetest.Run(dir, map[string]string{
 			"r.csv":         c.table,
 			"pipeline.yaml": "version: 1\nexperiments: {wing: {ingest: {table: {file: r.csv, repeats: [y]}}}}\n",
 		}, pipeline.Options{Jobs: 2, Selection: pipeline.Selection{To: "dsp"}}))
 		wing := pairs.FromPath(filepath.Join(dir, "runs", "wing"))
-		r = compare(t, Options{Runs: []pairs.Source{wing}, A: "rotor=1", B: "rotor=2", Unit: "run"})
+		r := compare(t, Options{Runs: []pairs.Source{wing}, A: "rotor=1", B: "rotor=2", Unit: "run"})
 		o := r.Outcomes[0]
 		assert.Equal(t, c.units, o.UnitsA, c.table)
 		assert.Equal(t, c.units, o.UnitsB, c.table)

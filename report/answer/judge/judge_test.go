@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -151,94 +152,125 @@ func differences(path string, a, b any, tolerance float64, n *int) (out []string
 	return out
 }
 
-// The expected values are metrics.json of the same run.
-func TestSameAsReport(t *testing.T) {
-	dir := runStand(t)
+// standRun is a run of the stand: its folder, and its report and tables.
+type standRun struct {
+	dir    string
+	report map[string]any    // metrics.json
+	csv    map[string]string // paths of its tables as CSV, by name
+}
 
-	b, err := os.ReadFile(filepath.Join(dir, "report", "metrics.json"))
-	own := document(t, b, err)
+// newStandRun runs the stand and exports its tables.
+func newStandRun(t *testing.T) standRun {
+	t.Helper()
 
-	list, err := export.Find(dir)
+	stand := standRun{dir: runStand(t), csv: map[string]string{}}
+	b, err := os.ReadFile(filepath.Join(stand.dir, "report", "metrics.json"))
+	stand.report = document(t, b, err)
+
+	list, err := export.Find(stand.dir)
 	require.NoError(t, err)
-
-	csv := map[string]string{}
 	for _, s := range list {
 		written, err := export.Write(t.TempDir(), "csv", s)
 		require.NoError(t, err)
 
-		csv[s.Name] = written.Paths[0]
+		stand.csv[s.Name] = written.Paths[0]
 	}
 
-	// The networks' predictions as pipeline export writes them: every number, to the last digit.
-	const split = "splits/four/seed-0/predictions"
+	return stand
+}
+
+// at returns the member of a document at a path of names and indices.
+func at(document any, path ...any) any {
+	for _, step := range path {
+		switch step := step.(type) {
+		case string:
+			document = document.(map[string]any)[step]
+		case int:
+			document = document.([]any)[step]
+		}
+	}
+
+	return document
+}
+
+// checkSame checks that the members of two objects are equal within a relative tolerance, as differences compares them.
+func checkSame(t *testing.T, expected, got any, tolerance float64, names ...string) {
+	t.Helper()
+
+	n := 0
+	for _, name := range names {
+		assert.Empty(t, differences(name, at(expected, name), at(got, name), tolerance, &n))
+	}
+}
+
+// The predictions of a run are judged as the run's report judged them.
+func TestSameAsReport(t *testing.T) {
+	stand := newStandRun(t)
+	t.Run("network", stand.checkNetwork)
+	t.Run("reference", stand.checkReference)
+	t.Run("intervals", stand.checkIntervals)
+}
+
+// checkNetwork judges the network's predictions that pipeline export wrote. Every number equals the report's to the
+// last digit.
+func (stand standRun) checkNetwork(t *testing.T) {
+	predictions := stand.csv["splits/four/seed-0/predictions"]
+	method := at(stand.report, "methods", 0).(map[string]any)
+	maps.DeleteFunc(method, func(name string, _ any) bool { return name == "method" || strings.HasPrefix(name, "below") })
+
 	for _, o := range []judge.Options{
-		{Predictions: csv[split], Against: pairs.FromPath(dir), Split: "four"},
+		{Predictions: predictions, Against: pairs.FromPath(stand.dir), Split: "four"},
 		{ // the column set of the predictions has the parts
-			Predictions: csv[split], Against: pairs.FromPath(filepath.Join(dir, "triplets.arrow")),
+			Predictions: predictions, Against: pairs.FromPath(filepath.Join(stand.dir, "triplets.arrow")),
 		},
 	} {
 		got := judged(t, o)
-		n := 0
-		pair := own["methods"].([]any)[0].(map[string]any)
-		for k := range pair {
-			if k == "method" || strings.HasPrefix(k, "below") {
-				delete(pair, k)
-			}
-		}
-
 		if o.Split == "" { // its inputs are other conditions of as many rows
-			own["test"].(map[string]any)["notes"] = got["test"].(map[string]any)["notes"]
+			at(stand.report, "test").(map[string]any)["notes"] = at(got, "test", "notes")
 		}
 
-		bad := slices.Concat(differences("test", own["test"], got["test"], 0, &n),
-			differences("network", own["network"], got["network"], 0, &n),
-			differences("pair", pair, got["methods"].([]any)[0], 0, &n))
-		require.Empty(t, bad, "%+v: %d numbers, of which differ\n%s", o, n, strings.Join(bad, "\n"))
-		assert.GreaterOrEqual(t, n, 80, "%+v: %d numbers, of which differ\n%s", o, n, strings.Join(bad, "\n"))
+		n := 0
+		assert.Empty(t, slices.Concat(
+			differences("test", stand.report["test"], got["test"], 0, &n),
+			differences("network", stand.report["network"], got["network"], 0, &n),
+			differences("pair", method, at(got, "methods", 0), 0, &n)), "%+v", o)
+		assert.GreaterOrEqual(t, n, 80, "%+v: numbers compared", o)
 	}
+}
 
-	// The report's reference, with the same numbers as here.
-	csv["theory"] = filepath.Join(dir, "..", "..", "theory.csv")
-	reference := judged(t, judge.Options{
-		Predictions: csv["theory"], Against: pairs.FromPath(dir), Split: "four",
-	})
-	had := own["reference"].([]any)[0].(map[string]any)
-	n := 0
-	require.Equal(t, "kt (theory.csv)", had["outcome"].(string), "outcome")
-	for _, k := range []string{"rmse", "rmse_se", "r2", "noise_ceiling", "runs"} {
-		for _, d := range differences(k, reference["network"].([]any)[0].(map[string]any)[k], had[k], 1e-12, &n) {
-			t.Error(d)
-		}
-	}
-
-	// The calibrated predictions with their intervals: what an interval of one level tells, as exactly as its ends
-	// are rounded. Such a table does not state intervals of 68 %, so that its verdict is never better than the report's.
+// checkReference judges the table of predictions that the report compares.
+func (stand standRun) checkReference(t *testing.T) {
 	got := judged(t, judge.Options{
-		Predictions: csv["splits/four/honest"], Against: pairs.FromPath(dir), Split: "four",
+		Predictions: filepath.Join(stand.dir, "..", "..", "theory.csv"), Against: pairs.FromPath(stand.dir), Split: "four",
 	})
-	want := own["honest"].(map[string]any)
-	stated := got["network"].([]any)[0].(map[string]any)
-	outcome := want["outcomes"].([]any)[0].(map[string]any)
-	for _, k := range []string{
-		"rmse", "rmse_se", "r2", "noise_ceiling", "sd", "sd_epistemic", "sd_noise", "level", "coverage", "coverage_se",
-		"half_width", "width_over_spread", "error_over_claim", "runs",
-	} {
-		for _, d := range differences(k, outcome[k], stated[k], 1e-12, &n) {
-			t.Error(d)
-		}
-	}
+	expected := at(stand.report, "reference", 0)
+	require.Equal(t, "kt (theory.csv)", at(expected, "outcome"))
+	checkSame(t, expected, at(got, "network", 0), 1e-12, "rmse", "rmse_se", "r2", "noise_ceiling", "runs")
+}
 
-	require.Equal(t, "undecided", outcome["verdict"], "verdict of the report: its 68 %% intervals contain too few values")
-	assert.Equal(t, outcome["verdict"], stated["verdict"], "verdict of the same predictions")
+// checkIntervals judges the calibrated predictions with intervals of one level. The numbers equal the report's as
+// exactly as the ends of the intervals are rounded. Such a table has no intervals of 68 %, so that its verdict is never
+// better than the report's.
+func (stand standRun) checkIntervals(t *testing.T) {
+	got := judged(t, judge.Options{
+		Predictions: stand.csv["splits/four/honest"], Against: pairs.FromPath(stand.dir), Split: "four",
+	})
 
-	value := func(list any, key string) any { return list.(map[string]any)[key].(map[string]any)["mean"] }
-	for _, d := range slices.Concat(
-		differences("interval score", want["interval_score"], value(got["methods"].([]any)[0], "interval_score"), 1e-12, &n),
-		differences("e", want["e"], value(got["test"], "e"), 1e-12, &n),
-		differences("e_se", want["e_se"], value(got["test"], "e_se"), 1e-12, &n),
-	) {
-		t.Error(d)
-	}
+	expected := at(stand.report, "honest", "outcomes", 0)
+	outcome := at(got, "network", 0)
+	checkSame(t, expected, outcome, 1e-12, "rmse", "rmse_se", "r2", "noise_ceiling", "sd", "sd_epistemic", "sd_noise",
+		"level", "coverage", "coverage_se", "half_width", "width_over_spread", "error_over_claim", "runs")
+
+	require.Equal(t, "undecided", at(expected, "verdict"), "the report: its 68 % intervals contain too few values")
+	assert.Equal(t, "undecided", at(outcome, "verdict"), "the same predictions")
+
+	n := 0
+	assert.Empty(t, slices.Concat(
+		differences("interval score", at(stand.report, "honest", "interval_score"),
+			at(got, "methods", 0, "interval_score", "mean"), 1e-12, &n),
+		differences("e", at(stand.report, "honest", "e"), at(got, "test", "e", "mean"), 1e-12, &n),
+		differences("e_se", at(stand.report, "honest", "e_se"), at(got, "test", "e_se", "mean"), 1e-12, &n),
+	))
 }
 
 // Intervals of one level are undecided; if the table states 68 % intervals too, the grade follows from both levels. By

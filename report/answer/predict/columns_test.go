@@ -16,114 +16,168 @@ import (
 	"doubletake/report"
 )
 
+// conditionRow has the numbers of a condition, as the three outputs have them.
+type conditionRow struct {
+	cells map[string]string // CSV, by the name of the column
+	json  map[string]any    // JSON, by the same names
+	table [2][]string       // words of the table's lines: the recommended model's, and the network's
+}
+
+// readOutputs returns the numbers of an answer's outputs, by condition.
+func readOutputs(t *testing.T, a *Answer) []conditionRow {
+	t.Helper()
+
+	var text bytes.Buffer
+	require.NoError(t, report.CSV(&text, a.CSV()))
+
+	records, err := csv.NewReader(&text).ReadAll()
+	require.NoError(t, err)
+
+	var document struct {
+		Conditions []struct{ Prediction map[string]any }
+	}
+
+	b, err := json.Marshal(a.JSON())
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(b, &document))
+
+	lines := liftLines(t, a)
+	names := records[0]
+	rows := make([]conditionRow, len(records)-1)
+	require.Len(t, document.Conditions, len(rows))
+	require.Len(t, lines, 2*len(rows))
+	for i := range rows {
+		rows[i].cells = map[string]string{}
+		for k, name := range names {
+			rows[i].cells[name] = records[i+1][k]
+		}
+
+		rows[i].json = document.Conditions[i].Prediction
+		rows[i].table = [2][]string{lines[2*i], lines[2*i+1]}
+	}
+
+	return rows
+}
+
+// liftLines returns the words of the lines about the lift in an answer's table.
+func liftLines(t *testing.T, a *Answer) [][]string {
+	t.Helper()
+
+	var lines [][]string
+	for line := range strings.Lines(tableText(t, a)) {
+		if words := strings.Fields(line); len(words) > 0 && words[0] == "lift" {
+			lines = append(lines, words)
+		}
+	}
+
+	return lines
+}
+
+// tableText returns an answer's table.
+func tableText(t *testing.T, a *Answer) string {
+	t.Helper()
+
+	var table bytes.Buffer
+	require.NoError(t, a.Table(&table))
+
+	return table.String()
+}
+
+// number returns a number of the CSV, or NaN if the cell is empty.
+func (r conditionRow) number(t *testing.T, name string) float64 {
+	t.Helper()
+
+	if r.cells[name] == "" {
+		return math.NaN()
+	}
+
+	v, err := strconv.ParseFloat(r.cells[name], 64)
+	require.NoError(t, err, name)
+
+	return v
+}
+
+// checkJSON checks that JSON has the texts and numbers of the CSV.
+func (r conditionRow) checkJSON(t *testing.T) {
+	t.Helper()
+
+	for name, v := range r.json {
+		text := "" // of null
+		switch v := v.(type) {
+		case string:
+			text = v
+		case float64:
+			text = strconv.FormatFloat(v, 'g', -1, 64)
+		}
+
+		assert.Contains(t, r.cells, name, "columns of the CSV")
+		assert.Equal(t, r.cells[name], text, "%s in CSV and JSON", name)
+	}
+}
+
+// checkRounded checks that a word of the table is a number of the CSV, rounded to the word's last digit.
+func (r conditionRow) checkRounded(t *testing.T, word, name string) {
+	t.Helper()
+
+	printed, err := strconv.ParseFloat(word, 64)
+	require.NoError(t, err, name)
+
+	_, decimals, _ := strings.Cut(word, ".")
+	assert.InDelta(t, r.number(t, name), printed, 0.501*math.Pow10(-len(decimals)), "%s in the table", name)
+}
+
+// checkTable checks the lines of the table, whose words are: outcome, unit, mean, low, …, high, σ. A condition without
+// an interval has the word "none" in place of the three words of the interval.
+func (r conditionRow) checkTable(t *testing.T, hasInterval bool) {
+	t.Helper()
+
+	for n, name := range []string{"lift", "network_lift"} {
+		words := r.table[n]
+		r.checkRounded(t, words[2], name)
+		if !hasInterval {
+			assert.Equal(t, "none", words[3])
+			assert.Empty(t, r.cells[name+"_low"])
+			continue
+		}
+
+		r.checkRounded(t, words[3], name+"_low")
+		r.checkRounded(t, words[5], name+"_high")
+	}
+
+	deviation := 6
+	if !hasInterval {
+		deviation = 4
+	}
+
+	r.checkRounded(t, r.table[0][deviation], "lift_sd")
+}
+
 // The table, CSV and JSON have the same numbers under the same names, of conditions within and
 // outside the training range. CSV is the expected value of the others; it is compared with other
 // evaluations of the models in TestRecommendAgreesWithTraining, and by packages wheel and export.
 func TestOutputsAgree(t *testing.T) {
 	m := opened(t, split(t))
 
-	a, err := m.Answer(context.Background(), []float64{1, 3, 2, 2, 9, 3}, Options{Network: true})
+	a, err := m.Answer(t.Context(), []float64{1, 3, 2, 2, 9, 3}, Options{Network: true})
 	require.NoError(t, err)
-
-	var table bytes.Buffer
-	require.NoError(t, a.Table(&table))
-
-	var text bytes.Buffer
-	require.NoError(t, report.CSV(&text, a.CSV()))
-
-	rows, err := csv.NewReader(&text).ReadAll()
-	require.NoError(t, err)
-	require.Len(t, rows, 4)
-
-	var doc struct {
-		Conditions []struct{ Prediction map[string]any }
-	}
-
-	b, err := json.Marshal(a.JSON())
-	if err == nil {
-		err = json.Unmarshal(b, &doc)
-	}
-
-	require.NoError(t, err)
-
-	var lines [][]string
-	for line := range strings.Lines(table.String()) {
-		if f := strings.Fields(line); len(f) > 0 && f[0] == "lift" {
-			lines = append(lines, f)
-		}
-	}
-
-	require.Len(t, lines, 6)
-	require.Len(t, doc.Conditions, 3)
-
-	for i, row := range rows[1:] {
-		cells := map[string]string{}
-		for k, name := range rows[0] {
-			cells[name] = row[k]
-		}
-
-		assert.Len(t, doc.Conditions[i].Prediction, len(a.columns()), "condition %d: numbers in JSON", i)
-		for name, v := range doc.Conditions[i].Prediction {
-			text := ""
-			switch v := v.(type) {
-			case string:
-				text = v
-			case float64:
-				text = strconv.FormatFloat(v, 'g', -1, 64)
-			}
-
-			if got, there := cells[name]; !there || got != text {
-				t.Errorf("condition %d: %s is %q in CSV (%v), %q in JSON", i, name, got, there, text)
-			}
-		}
-
-		number := func(name string) float64 {
-			v, err := strconv.ParseFloat(cells[name], 64)
-			if err != nil {
-				return math.NaN()
-			}
-
-			return v
-		}
-
-		agree := func(printed, name string) {
-			v, err := strconv.ParseFloat(printed, 64)
-			_, decimals, _ := strings.Cut(printed, ".")
-			if step := math.Pow10(-len(decimals)); err != nil || !(math.Abs(v-number(name)) <= 0.501*step) {
-				t.Errorf("condition %d: the table has %s for %s, %s", i, printed, name, cells[name])
-			}
-		}
-
-		// outcome, unit, mean, low, …, high, σ
-		for n, name := range []string{"lift", "network_lift"} {
-			f := lines[2*i+n]
-			agree(f[2], name)
-
-			if none := f[3] == "none"; none != (i == 2) || none != (cells[name+"_low"] == "") {
-				t.Errorf("condition %d: %q, CSV %q", i, f, cells[name+"_low"])
-			} else if !none {
-				agree(f[3], name+"_low")
-				agree(f[5], name+"_high")
-			}
-		}
-
-		deviation := 6 // its place in the line, behind three words of the interval
-		if i == 2 {
-			deviation = 4 // "none" stands for the interval
-		}
-
-		agree(lines[2*i][deviation], "lift_sd")
-
-		if u := math.Hypot(number("lift_sd_epistemic"), number("lift_sd_noise")); math.Abs(u-number("lift_sd")) > 1e-12*u {
-			t.Errorf("condition %d: standard uncertainty %s, of its parts %g", i, cells["lift_sd"], u)
-		}
-
-		if why := cells["lift_no_interval"]; (why == "") != (i < 2) || !strings.Contains(table.String(), why) {
-			t.Errorf("condition %d: no interval: %q", i, why)
-		}
-	}
-
 	require.Empty(t, a.Warnings)
+
+	rows := readOutputs(t, a)
+	require.Len(t, rows, 3)
+
+	for i, row := range rows {
+		hasInterval := i < 2 // the third condition is outside the training range
+		assert.Len(t, row.json, len(a.columns()), "condition %d: numbers in JSON", i)
+		row.checkJSON(t)
+		row.checkTable(t, hasInterval)
+
+		parts := math.Hypot(row.number(t, "lift_sd_epistemic"), row.number(t, "lift_sd_noise"))
+		assert.InEpsilon(t, parts, row.number(t, "lift_sd"), 1e-12, "standard uncertainty of condition %d, of its parts", i)
+
+		why := row.cells["lift_no_interval"]
+		assert.Equal(t, hasInterval, why == "", "condition %d: no interval: %q", i, why)
+		assert.Contains(t, tableText(t, a), why)
+	}
 }
 
 // Without a calibrated model the plain names are empty and say why; the networks have theirs.
