@@ -35,8 +35,9 @@ func ExampleTerminal() {
 	// split     train            test           difference  train        test         difference
 	// ──────────────────────────────────────────────────────────────────────────────────────────
 	// 3-blades  0.9912 ± 0.0011  0.834 ± 0.012       -16 %  2.70 ± 0.26  3.27 ± 0.50       +21 %
-	// In 63 measured campaigns of others, the calibrated 95 % intervals contained 93 ± 1 % of the values
-	// if E|cov| rose above × 1.54, and 99.0 ± 0.3 % if it did not rise (170 and 172 held-out groups).
+	// In 63 measured campaigns of others, with an earlier version, the calibrated 95 % intervals contained
+	// 93 ± 1 % of the values if E|cov| rose above × 1.54, and 99.0 ± 0.3 % if it did not rise (170 and 172
+	// held-out groups).
 	//
 	// Held-out sets
 	//                              train                       test
