@@ -200,36 +200,34 @@ func (p *Project) Sweeps(r *Result, s Selection) ([]report.Sweep, error) {
 // Details returns the contents of the page about the selected experiments whose reports are up to date. If some cannot
 // be read, it returns the others and an error.
 func (p *Project) Details(r *Result, s Selection) ([]*report.Detail, error) {
-	var details []*report.Detail
-	var errs error
+	return fromPages(p, r, s, stages.ReadDetail)
+}
+
+// Reports returns the reports of the selected experiments that are up to date. If some cannot be read, it returns the
+// others and an error.
+func (p *Project) Reports(r *Result, s Selection) ([]report.Experiment, error) {
+	return fromPages(p, r, s, stages.ReadReport)
+}
+
+// fromPages returns what read returns for the data of the page of each selected experiment whose report is up to date.
+// If some cannot be read, it returns the others and an error.
+func fromPages[T any](p *Project, r *Result, s Selection, read func(path string) (T, error)) (list []T, errs error) {
 	for _, experiment := range p.shown(s) {
 		path, ok := p.output(r, s, stages.ReportTask(experiment.Name), stages.PageData)
 		if !ok {
 			continue
 		}
 
-		detail, err := stages.ReadDetail(path)
+		v, err := read(path)
 		if err != nil {
 			errs = errors.Join(errs, err)
 			continue
 		}
 
-		details = append(details, detail)
+		list = append(list, v)
 	}
 
-	return details, errs
-}
-
-// Reports returns the reports of the selected experiments that are up to date. If some cannot be read, it returns the
-// others and an error.
-func (p *Project) Reports(r *Result, s Selection) ([]report.Experiment, error) {
-	details, err := p.Details(r, s)
-	var list []report.Experiment
-	for _, d := range details {
-		list = append(list, d.Experiment)
-	}
-
-	return list, err
+	return list, errs
 }
 
 // Reported reports whether the report of a selected experiment is up to date.

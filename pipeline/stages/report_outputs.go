@@ -21,7 +21,34 @@ const PageData = "page.gob"
 // ReadDetail reads the data for the page that an experiment's report task wrote.
 func ReadDetail(path string) (*report.Detail, error) {
 	detail := &report.Detail{}
-	return detail, plan.ReadGob("page data", path, detail)
+	return detail, plan.ReadGobs("page data", path, detail, func() []any { return splitValues(detail) })
+}
+
+// ReadReport reads the report in the data for the page that an experiment's report task wrote.
+func ReadReport(path string) (report.Experiment, error) {
+	head := report.Detail{}
+	err := plan.ReadGob("page data", path, &head)
+
+	return head.Experiment, err
+}
+
+// writeDetail writes the data for the page into a file that ReadDetail reads: first all but the splits, with their
+// number, and then one split after another, so that the bytes of all splits are never in memory together.
+func writeDetail(path string, d *report.Detail) error {
+	head := *d
+	head.Splits = make([]report.SplitDetail, len(d.Splits))
+
+	return plan.WriteGob("page data", path, append([]any{&head}, splitValues(d)...)...)
+}
+
+// splitValues returns pointers to the splits of d.
+func splitValues(d *report.Detail) []any {
+	var values []any
+	for i := range d.Splits {
+		values = append(values, &d.Splits[i])
+	}
+
+	return values
 }
 
 // writeReport writes the numbers of a report as JSON and as a table, and its tables for people.
@@ -49,7 +76,7 @@ func writeFigures(job *engine.Job, d *report.Detail) error {
 	if err := writeFigureFiles(job, report.Figures(d)); err != nil {
 		return err
 	}
-	return plan.WriteGob("page data", job.Output(PageData), d)
+	return writeDetail(job.Output(PageData), d)
 }
 
 // writeFigureFiles writes the drawing and the numbers of each figure into the folder figures.

@@ -191,7 +191,7 @@ func TestNumbers(t *testing.T) {
 
 	require.NoError(t, plan.ReadJSON(output(id, "metrics.json"), &js))
 
-	e, err := readExperiment(output(id, PageData))
+	e, err := ReadReport(output(id, PageData))
 	require.NoError(t, err)
 
 	for _, c := range []struct {
@@ -265,7 +265,7 @@ func comparedMethods(t *testing.T) (report.Split, [2]*table.Table) {
 
 	b := plannedReport(t, strings.Replace(smallProject, ", feedback: flag", "", 1), tabletest.Wave(t))
 	output := madeReport(t, b)
-	e, err := readExperiment(output(ReportTask("x"), PageData))
+	e, err := ReadReport(output(ReportTask("x"), PageData))
 	require.NoError(t, err)
 
 	var predictions [2]*table.Table
@@ -469,7 +469,7 @@ func TestNothingTrained(t *testing.T) {
 	planStages(t, b)
 	planPage(b.File, b.Tasks.Plan)
 	output := madeReport(t, b)
-	e, err := readExperiment(output("x/report", PageData))
+	e, err := ReadReport(output("x/report", PageData))
 	require.NoError(t, err)
 
 	assert.Empty(t, e.Splits)
@@ -489,7 +489,7 @@ func TestNothingTrained(t *testing.T) {
 // A result that is damaged is named.
 func TestReadErrors(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "report.gob")
-	_, err := readExperiment(path)
+	_, err := ReadReport(path)
 	assert.ErrorContains(t, err, "read page data "+path)
 	require.NoError(t, os.WriteFile(path, []byte("no gob"), 0o644))
 
@@ -499,10 +499,4 @@ func TestReadErrors(t *testing.T) {
 	if err := plan.WriteGob("report", filepath.Join(path, "below"), report.Experiment{}); err == nil {
 		t.Error("a file below a file")
 	}
-}
-
-// readExperiment reads the experiment of a report task's output.
-func readExperiment(path string) (report.Experiment, error) {
-	d, err := ReadDetail(path)
-	return d.Experiment, err
 }

@@ -91,7 +91,7 @@ func TestFindingsRead(t *testing.T) {
 	}
 
 	output := madeReport(t, b)
-	e, err := readExperiment(output("x/report", PageData))
+	e, err := ReadReport(output("x/report", PageData))
 	require.NoError(t, err)
 	require.NotEmpty(t, e.Warnings, "%v, %v", e.Warnings, err)
 	assert.Equal(t, "pairs.csv: y has no unit", e.Warnings[0], "%v, %v", e.Warnings, err)

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/gob"
 	"encoding/json"
@@ -118,43 +119,67 @@ var NumberGobTypes = sync.OnceValue(func() map[reflect.Type]bool {
 	return types
 })
 
-// WriteGob writes the value v, or the value that v points to, into a file that ReadGob reads. what names the value in
-// errors. WriteGob panics if no package has registered the type with GobTypes.
-func WriteGob(what, path string, v any) error {
+// WriteGob writes values, or what they point to, one after another into a file that ReadGob reads. what names
+// the values in errors. WriteGob keeps the bytes of one value at a time in memory. It panics if no package has
+// registered the type of a value with GobTypes.
+func WriteGob(what, path string, values ...any) error {
 	f, err := os.Create(path)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", what, err)
 	}
 
-	t := reflect.TypeOf(v)
-	if t.Kind() == reflect.Pointer {
-		t = t.Elem()
+	buffered := bufio.NewWriter(f)
+	encoder := gob.NewEncoder(buffered)
+	for _, v := range values {
+		t := reflect.TypeOf(v)
+		if t.Kind() == reflect.Pointer {
+			t = t.Elem()
+		}
+
+		if !NumberGobTypes()[t] {
+			panic(fmt.Sprintf("plan: write %s: GobTypes does not name %v", what, t))
+		}
+
+		if err = encoder.Encode(v); err != nil {
+			break
+		}
 	}
 
-	if !NumberGobTypes()[t] {
-		panic(fmt.Sprintf("plan: write %s: GobTypes does not name %v", what, t))
-	}
-
-	if err := errors.Join(gob.NewEncoder(f).Encode(v), f.Close()); err != nil {
+	if err := errors.Join(err, buffered.Flush(), f.Close()); err != nil {
 		return fmt.Errorf("write %s: %w", what, err)
 	}
 
 	return nil
 }
 
-// ReadGob reads a value that WriteGob wrote into v, which must be a pointer. what names the value in errors. ReadGob
-// first numbers the registered types, because package gob also numbers the types that it decodes: without it, the bytes
-// of later values would depend on the order in which tasks read and write.
+// ReadGob reads a value that WriteGob wrote into v, which must be a pointer. what names the value in errors.
 func ReadGob(what, path string, v any) error {
+	return ReadGobs(what, path, v, func() []any { return nil })
+}
+
+// ReadGobs reads values that WriteGob wrote into first, and then into the values that rest returns. All must be
+// pointers. It calls rest when first was read. what names the values in errors. ReadGobs first numbers the registered
+// types, because package gob also numbers the types that it decodes: without it, the bytes of later values would
+// depend on the order in which tasks read and write.
+func ReadGobs(what, path string, first any, rest func() []any) error {
 	NumberGobTypes()
 
-	b, err := os.ReadFile(path)
+	f, err := os.Open(path)
 	if err != nil {
 		return fmt.Errorf("read %s %s: %w", what, path, err)
 	}
 
-	if err := gob.NewDecoder(bytes.NewReader(b)).Decode(v); err != nil {
+	defer f.Close()
+
+	decoder := gob.NewDecoder(bufio.NewReader(f))
+	if err := decoder.Decode(first); err != nil {
 		return fmt.Errorf("read %s %s: %w", what, path, err)
+	}
+
+	for _, v := range rest() {
+		if err := decoder.Decode(v); err != nil {
+			return fmt.Errorf("read %s %s: %w", what, path, err)
+		}
 	}
 
 	return nil
