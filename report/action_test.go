@@ -45,25 +45,26 @@ func TestUndecidedAction(t *testing.T) {
 // 16 − 15. The forecast is given here; it is left out if the interval contains too few values.
 func TestDecidingWords(t *testing.T) {
 	s := Split{Name: "s", HeldOut: "blades = 2", Honest: calibratedBy(undecidedBy("y", missesAt68))}
+	s.Held = []HeldOutcome{{Outcome: "y", Widest: "rpm = 9"}}
 	s.Honest.Record.Forecast = []interval.Forecast{{Half: []float64{12}}, {Runs: 1, Half: []float64{7.5}}}
 	for want, evidence := range map[string]score.Evidence{
 		"To decide, measure 1 more test run with blades = 2: if it is like these 13, the interval holds.":  nearlyHolds,
-		"1 more test run like these 15 would make it fail. To improve it, train on a run with blades = 2.": nearlyFails,
-		"More test runs like these 15 do not decide it. To improve it, train on a run with blades = 2: ±\u00a07.5 instead " +
-			"of ±\u00a012 N (forecast).": missesAt68,
-		"No test run decides an interval as wide as this one. Train on a run with blades = 2: ±\u00a07.5 instead of " +
-			"±\u00a012 N (forecast).": tooWide,
+		"Train on a run with blades = 2 at rpm = 9; test runs like these would not help.":                  nearlyFails,
+		"Train on a run with blades = 2 at rpm = 9: ±\u00a07.5 instead of ±\u00a012 N (forecast); test runs like these " +
+			"would not help.": missesAt68,
+		"Train on a run with blades = 2 at rpm = 9: ±\u00a07.5 instead of ±\u00a012 N (forecast); no test run decides an " +
+			"interval as wide as this one.": tooWide,
 	} {
 		assert.Equal(t, want, s.decidingWords(undecidedBy("y", evidence)))
 	}
 
-	assert.Equal(t, "Train on a run with blades = 2, and hold out the others as a test.",
+	assert.Equal(t, "Train on a run with blades = 2 at rpm = 9, and hold out the others as a test.",
 		s.decidingWords(undecidedBy("y", score.Evidence{Level: 0.95, Units: 15, Inside: 0.2, Inside68: 0.1, Effective: 15})))
 	assert.Empty(t, s.decidingWords(holding("y", "N", 3, 12, 0.3)))
 
 	s.HeldOut = "a random share of 0.2 of the conditions, drawn for s"
 	assert.Contains(t, s.decidingWords(undecidedBy("y", nearlyFails)),
-		"To improve it, train on a run with such conditions.")
+		"Train on a run with such conditions at rpm = 9; test")
 }
 
 // Undecided and failing rows have steps in the order of the table: the failing row first, then by R². Outcomes with the

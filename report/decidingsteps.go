@@ -60,7 +60,7 @@ func (s Split) decidingWords(trust score.OutcomeTrust) string {
 	evidence := trust.Evidence()
 	switch evidence.Grade() {
 	case score.Fails:
-		return fmt.Sprintf("Train on a run with %s, and hold out the others as a test.", place)
+		return fmt.Sprintf("Train on a run with %s, and hold out the others as a test.", s.widestOf(trust.Outcome))
 	case score.Undecided:
 		return s.undecidedWords(trust, place)
 	}
@@ -76,13 +76,19 @@ func (s Split) place() string {
 	return cmp.Or(clean(s.HeldOut), clean(s.Name))
 }
 
+// widestOf names the held-out place where the interval of an outcome is widest, or all held-out conditions if this place
+// is not known.
+func (s Split) widestOf(outcome string) string {
+	return joinTexts(" at ", s.place(), clean(s.heldOutcome(outcome).Widest))
+}
+
 // undecidedWords says what further test runs would show about an undecided interval. If they would not show that it
 // holds, a training run may improve it.
 func (s Split) undecidedWords(trust score.OutcomeTrust, place string) string {
 	evidence := trust.Evidence()
 	if evidence.WidthOverSpread > score.MostSpread {
-		return fmt.Sprintf("No test run decides an interval as wide as this one. %s.",
-			joinTexts(": ", "Train on a run with "+place, s.forecastWords(trust.Outcome)))
+		return fmt.Sprintf("%s; no test run decides an interval as wide as this one.",
+			joinTexts(": ", "Train on a run with "+s.widestOf(trust.Outcome), s.forecastWords(trust.Outcome)))
 	}
 
 	outlook := evidence.Outlook()
@@ -90,9 +96,8 @@ func (s Split) undecidedWords(trust score.OutcomeTrust, place string) string {
 		return ""
 	}
 
-	tests := outlookWords(outlook, evidence, place)
 	if outlook.Like == score.Holds {
-		return tests
+		return testsWords(outlook.Units-evidence.Units, evidence.Units, place)
 	}
 
 	forecast := ""
@@ -100,23 +105,15 @@ func (s Split) undecidedWords(trust score.OutcomeTrust, place string) string {
 		forecast = s.forecastWords(trust.Outcome)
 	}
 
-	return tests + " " + joinTexts(": ", "To improve it, train on a run with "+place, forecast) + "."
+	return fmt.Sprintf("%s; test runs like these would not help.",
+		joinTexts(": ", "Train on a run with "+s.widestOf(trust.Outcome), forecast))
 }
 
-// outlookWords says how many more test runs decide an interval if they are like the measured runs, and what they show
-// then.
-func outlookWords(outlook score.Outlook, evidence score.Evidence, place string) string {
-	like := "like these " + fmt.Sprint(evidence.Units)
-	if evidence.Units == 1 {
+// testsWords asks for test runs that decide an interval if they are like the measured runs.
+func testsWords(more, measured int, place string) string {
+	like := "like these " + fmt.Sprint(measured)
+	if measured == 1 {
 		like = "like this one"
-	}
-
-	more := outlook.Units - evidence.Units
-	switch {
-	case outlook.Units == 0:
-		return fmt.Sprintf("More test runs %s do not decide it.", like)
-	case outlook.Like == score.Fails:
-		return fmt.Sprintf("%s %s would make it fail.", numbered(more, "more test run", "more test runs"), like)
 	}
 
 	they := "they are"

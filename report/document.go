@@ -202,7 +202,7 @@ func headsExplained(experiments []Experiment) string {
 	}
 
 	return "error: RMS; ±: half width; in: values inside; " + bounds + "mean, linear: error of training mean, least " +
-		"squares. Worst grade first, then lowest R². " + phrase("grades-explained", limitsOfGrades())
+		"squares. " + phrase("grades-explained", limitsOfGrades())
 }
 
 // worstSplits returns the splits that a summary shows: up to mostVerdicts splits with the worst grades. They stay in

@@ -93,7 +93,7 @@ func (d *Detail) narrowing() *step {
 		next.Row = clean(best.split.Name) + " " + clean(trust.Outcome)
 		next.Grade = string(trust.Grade())
 		next.Words = fmt.Sprintf(
-			"A training run narrows this row most: with %s, ±\u00a0%s instead of ±\u00a0%s (forecast)",
+			"The training run that gains most: measure %s, for ±\u00a0%s instead of ±\u00a0%s (forecast)",
 			joinTexts(" at ", best.split.place(), d.widestPlace(best.split, trust.Outcome)),
 			unitOf(trust).cell(one, undefined).plain(), amountsIn(trust.Unit, now, now))
 	}
@@ -186,7 +186,22 @@ func (d *Detail) widestPlace(split *Split, outcome string) string {
 		}
 	}
 
-	return placeText(d.Inputs, widest.inputs, fixed)
+	place := placeText(d.Inputs, widest.inputs, fixed)
+	if angle := d.angle(); angle >= 0 && d.varies(asked, angle) {
+		place += ", all angles"
+	}
+
+	return place
+}
+
+// NameWidest names the place where the calibrated interval is widest, for each outcome of each split of the experiment.
+func (d *Detail) NameWidest() {
+	for i := range d.Experiment.Splits {
+		split := &d.Experiment.Splits[i]
+		for k := range split.Held {
+			split.Held[k].Widest = d.widestPlace(split, split.Held[k].Outcome)
+		}
+	}
 }
 
 // calibratedSplit returns the split with the given name if it has calibrated intervals, and nil otherwise.

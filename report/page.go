@@ -94,6 +94,7 @@ func Page(details []*Detail, sweeps ...Sweep) []byte {
 type (
 	pageView struct {
 		Title, Note, Program string // Note is "" if there is nothing to say
+		Simulated            bool   // all data are simulated: the reader tries the program
 		Style                template.CSS
 		Experiments          []experimentView
 		Sweeps               []sweepView
@@ -178,6 +179,7 @@ func newPageView(details []*Detail, sweeps []Sweep, points, answers int, fewer b
 
 		view := newExperimentView(i, detail, points, names)
 		view.captionOnce(captions)
+		view.Pairs = newSentences(view.Pairs, captions)
 		if view.Results != nil && !explained {
 			view.Key = true
 			explained = true
@@ -208,13 +210,13 @@ func newPageView(details []*Detail, sweeps []Sweep, points, answers int, fewer b
 		v.Note = "No experiment has results yet."
 	case simulated == len(data):
 		v.Title += ": simulated data"
-		v.Note = "For your own files: pipeline init FOLDER"
+		v.Simulated = true
 	case simulated > 0:
 		v.Note = fmt.Sprintf("%d experiments, %d of them on simulated data, marked so.", len(data), simulated)
 	}
 
 	if len(details) > 0 {
-		v.Meaning = append(paragraphs("explained-cov", nil), phrase("figures", nil))
+		v.Meaning = []string{phrase("figures", nil)}
 	}
 
 	if fewer {

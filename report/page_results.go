@@ -25,6 +25,7 @@ type resultView struct {
 	Split, Word, Name, Model             string // Name is the outcome's name if Word is another
 	Error, Half, In68, In95, R2          string
 	Bounds, Without, Mean, Linear, Grade string
+	Only                                 string // level of the only interval that holds; "" if this is not the doubt
 	Bar, Inside                          template.HTML
 }
 
@@ -66,6 +67,10 @@ func newResultView(row result, longest float64, withUnits bool) resultView {
 		Split: shorten(clean(row.split.Name), longName), Name: text(0), Model: text(2), Error: text(3), Half: text(4),
 		In68: text(5), In95: text(6), R2: text(7), Bounds: text(8), Without: text(9), Mean: text(10), Linear: text(11),
 		Grade: text(12), Bar: errorBar(row, longest), Inside: insideBar(row.trust),
+	}
+
+	if trust := row.trust; trust.Grade() == score.Undecided && holdsAtLevel([]score.OutcomeTrust{trust}) {
+		view.Only = levelText(trust.Level)
 	}
 
 	view.Word = Quantity{Name: row.trust.Outcome}.Word()

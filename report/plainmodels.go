@@ -61,7 +61,7 @@ func (s Split) closerWords() string {
 		more = " and " + numbered(n, "more outcome", "more outcomes")
 	}
 
-	return fmt.Sprintf("%s is closer here for %s%s (%s), %s", best.name, clean(best.outcome.Outcome), more,
+	return fmt.Sprintf("%s is closer for %s%s (%s), %s", best.name, clean(best.outcome.Outcome), more,
 		unitOf(best.outcome).amount(best.error), best.advice(s.model()))
 }
 
@@ -75,11 +75,11 @@ func (p plainModel) advice(model string) string {
 	case math.IsNaN(p.leftOut):
 		return "and no other group shows which is closer: rely on the interval, not on the value"
 	case p.leftOut < 1/alike:
-		return "and on left-out training groups too: take its values, and the interval from the " + model
+		return "and on training groups left out in turn too: take its values, and the interval from the " + model
 	case p.leftOut < alike, math.IsInf(p.leftOut, 1):
-		return "but not on left-out training groups: rely on the " + model
+		return "but not on training groups left out in turn: rely on the " + model
 	}
 
-	return fmt.Sprintf("but %.2g times as wrong as the %s on left-out training groups: do not prefer it", p.leftOut,
-		model)
+	return fmt.Sprintf("but %.2g times as wrong on training groups left out in turn: do not use it",
+		p.leftOut)
 }

@@ -34,15 +34,15 @@ func TestCloserModels(t *testing.T) {
 	}{
 		"no plain model is closer": {withPlainErrors(12, 7, 0.16), ""},
 		"least squares, by chance": {
-			withPlainErrors(12, 4, 0.16), "Least squares is closer here for bpf1_db (4.0 dB), but 2 times as wrong as the " +
-				"calibrated model on left-out training groups: do not prefer it",
+			withPlainErrors(12, 4, 0.16), "Least squares is closer for bpf1_db (4.0 dB), but 2 times as wrong on " +
+				"training groups left out in turn: do not use it",
 		},
 		"least squares, everywhere": {
-			withPlainErrors(12, 4, 0.02), "Least squares is closer here for bpf1_db (4.0 dB), and on left-out " +
-				"training groups too: take its values, and the interval from the calibrated model",
+			withPlainErrors(12, 4, 0.02), "Least squares is closer for bpf1_db (4.0 dB), and on training groups " +
+				"left out in turn too: take its values, and the interval from the calibrated model",
 		},
 		"the mean": {
-			withPlainErrors(3, 4, 0.16), "The training mean is closer here for bpf1_db (3.0 dB), and no other group " +
+			withPlainErrors(3, 4, 0.16), "The training mean is closer for bpf1_db (3.0 dB), and no other group " +
 				"shows which is closer: rely on the interval, not on the value",
 		},
 	} {
@@ -50,13 +50,13 @@ func TestCloserModels(t *testing.T) {
 	}
 
 	split := withPlainErrors(12, 4, 0.16)
-	assert.Contains(t, split.Sentence(), "do not prefer it. Use the intervals. Error 5.0 dB")
+	assert.Contains(t, split.Sentence(), "do not use it. Use the intervals. Error 5.0 dB")
 
 	// Of several outcomes the one with the smallest ratio of errors is named.
 	split.Honest.Record.Outcomes = append(split.Honest.Record.Outcomes, holding("bpf2_db", "dB", 5, 15, 0.5))
 	split.Honest.Calibration.Deviation = []float64{4, 4}
 	split.Honest.Calibration.Rivals = nil
 	split.Held = append(split.Held, HeldOutcome{Outcome: "bpf2_db", MeanError: 12, LinearError: 1})
-	assert.Contains(t, split.closerWords(), "Least squares is closer here for bpf2_db and 1 more outcome (1.0 dB)")
+	assert.Contains(t, split.closerWords(), "Least squares is closer for bpf2_db and 1 more outcome (1.0 dB)")
 	assert.Equal(t, score.Holds, split.Verdict())
 }

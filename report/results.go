@@ -81,7 +81,7 @@ func resultsTitle(rows []result) string {
 	}
 
 	return capitalise(strings.Join(names, ", and ")) +
-		": error and interval on held-out values, worst grade first, then lowest R²"
+		" on held-out values, worst first"
 }
 
 // resultsTable returns the table of the rows. Columns without numbers are left out.
@@ -262,7 +262,33 @@ func (s Split) boundsWords() string {
 		return ""
 	}
 
-	return "Over all outcomes, " + shareText(share) + " of the levels are upper bounds"
+	return shareText(share) + " of the levels are upper bounds"
+}
+
+// withoutBoundsWords names up to two outcomes that have another grade without upper bounds, and counts more of them. It
+// returns "" if the share of upper bounds is small.
+func (s Split) withoutBoundsWords() string {
+	if s.boundsWords() == "" {
+		return ""
+	}
+
+	var changed []string
+	for _, outcome := range s.recommended() {
+		measured := s.heldOutcome(outcome.Outcome).Measured
+		if measured != nil && measured.Grade() != outcome.Grade() {
+			changed = append(changed, clean(outcome.Outcome)+" "+measured.Grade().Predicate())
+		}
+	}
+
+	const most = 2
+	switch n := len(changed); {
+	case n == 0:
+		return "Without them no grade changes"
+	case n > most:
+		return "Without them " + numbered(n, "grade changes", "grades change")
+	}
+
+	return "Without them " + strings.Join(changed, ", ")
 }
 
 // networkLine describes the paper's network on a split in one line, with means over the outcomes. The rise of E|cov| is

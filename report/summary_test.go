@@ -91,7 +91,7 @@ func TestSummaryIsShort(t *testing.T) {
 
 	text := strings.Join(summaryOf(t, two), "\n")
 	assert.Contains(t, text, "drone: simulated data; 780 recordings, 60 runs, 780 triplets; 3 inputs, 2 outcomes")
-	assert.Contains(t, text, "blades = 2 held out (15 runs), calibrated model: wide for bpf1_db: ")
+	assert.Contains(t, text, "2-blades (blades = 2 held out, 15 runs), calibrated model: wide for bpf1_db: ")
 	assert.Contains(t, text, "\n3-blades bpf1_db network        7.2     1.8      7 %     13 %  0.45     –       –  fails")
 	assert.Contains(t, text, "\n2-blades bpf1_db                2.5    24.8     75 %     96 %  0.94     –       –  wide\n")
 	assert.Contains(t, text,
@@ -172,12 +172,12 @@ func heldOutRotor() *Detail {
 // (20 + 24)/2 dB, is largest; the epistemic share is 4.6²/7² = 43 %, and 24.8·√((1 + 0.43)/2) = 21.0.
 func TestWhatNext(t *testing.T) {
 	d := heldOutRotor()
-	want := "A training run narrows this row most: " +
-		"with blades = 2 at shaft speed 2000 1/min, ±\u00a011.2 instead of " +
+	want := "The training run that gains most: " +
+		"measure blades = 2 at shaft speed 2000 1/min, all angles, for ±\u00a011.2 instead of " +
 		"±\u00a024.8 dB (forecast); twice the recording time, to ±\u00a021.0 dB."
 	code := "pipeline suggest drone/2-blades --grid blades=2:3:1,rpm=2000:3000:1000"
 	assert.Equal(t, []step{{Row: "2-blades bpf1_db", Grade: "wide", Words: want, Code: code}}, d.next())
-	assert.Contains(t, shown(string(Page([]*Detail{d}))), stripped("What next 2-blades bpf1_db wide "+want))
+	assert.Contains(t, shown(string(Page([]*Detail{d}))), stripped("What next 2-blades bpf1_db wide "+want+" Rank runs: "+code))
 
 	r := d.Experiment.Splits[0].Honest.Record
 	r.Forecast[1].Half = []float64{24, 7}
@@ -187,6 +187,19 @@ func TestWhatNext(t *testing.T) {
 
 	r.Forecast = nil
 	assert.Empty(t, d.next())
+}
+
+// Each outcome gets the place where its own interval is widest: 2000 1/min for the first, with (20 + 24)/2 dB, and for
+// the second the first of two places with 5 dB. An outcome that the figures do not have gets none.
+func TestNameWidest(t *testing.T) {
+	d := heldOutRotor()
+	d.Experiment.Splits[0].Held = []HeldOutcome{{Outcome: "bpf1_db"}, {Outcome: "bpf2_db"}, {Outcome: "other"}}
+	d.NameWidest()
+
+	const want = "shaft speed 2000 1/min, all angles"
+	held := d.Experiment.Splits[0].Held
+	assert.Equal(t, []string{want, want, ""}, []string{held[0].Widest, held[1].Widest, held[2].Widest})
+	assert.Equal(t, "blades = 2 at "+want, d.Experiment.Splits[0].widestOf("bpf1_db"))
 }
 
 // The page has a next step for each of mostSteps undecided rows, and counts the others.
@@ -266,7 +279,7 @@ func TestResults(t *testing.T) {
 	}
 
 	list := resultsTable(e.results())
-	title := "Calibrated model: error and interval on held-out values, worst grade first, then lowest R²"
+	title := "Calibrated model on held-out values, worst first"
 	assert.Equal(t, title, list.Title)
 
 	var got []string

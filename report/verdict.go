@@ -30,6 +30,7 @@ type verdictWords struct {
 	finding string // the grade in words, and the outcomes that have it
 	why     string // why the grade is not better; "" if there is nothing to say
 	bounds  string // the share of upper bounds; "" if it is small
+	without string // how grades change without upper bounds; "" if their share is small
 	closer  string // the plain models with a smaller error; "" if there are none
 	Action  string // what to do with the predictions; "" if nothing was judged
 	next    []step // what to measure, for each group of outcomes that is undecided or fails
@@ -38,7 +39,8 @@ type verdictWords struct {
 
 // Found returns the grade with its reason, in sentences without the action.
 func (v verdictWords) Found() string {
-	return joinTexts(" ", addStop(capitalise(joinTexts(": ", v.finding, v.why))), addStop(v.bounds), addStop(v.closer))
+	return joinTexts(" ", addStop(capitalise(joinTexts(": ", v.finding, v.why))), addStop(v.bounds), addStop(v.without),
+		addStop(v.closer))
 }
 
 // headSteps is the number of next steps in the head of a verdict.
@@ -86,7 +88,9 @@ func addStop(text string) string {
 }
 
 // String returns the verdict with all its numbers.
-func (v verdictWords) String() string { return joinTexts(" ", v.head(len(v.next)), v.Rest) }
+func (v verdictWords) String() string {
+	return joinTexts(" ", v.head(len(v.next)), addStop(v.without), v.Rest)
+}
 
 // joinTexts joins the texts that are not empty.
 func joinTexts(separator string, texts ...string) string {
@@ -109,14 +113,10 @@ func (s Split) verdictInWords() verdictWords {
 		return verdictWords{Held: nameOf(s.Name), Rest: "Its claims were not judged."}
 	}
 
-	held := cmp.Or(clean(s.HeldOut), clean(s.Name)) + " held out"
-	if runs := list[0].Runs; runs > 0 {
-		held += " (" + numbered(runs, "run", "runs") + ")"
-	}
-
 	v := verdictWords{
-		Grade: string(s.Verdict()), Held: held + ", " + s.model(), bounds: s.boundsWords(),
-		closer: s.closerWords(), Action: s.action(), next: Experiment{Splits: []Split{s}}.decidingSteps(),
+		Grade: string(s.Verdict()), Held: s.heldWords(list[0].Runs) + ", " + s.model(), bounds: s.boundsWords(),
+		without: s.withoutBoundsWords(),
+		closer:  s.closerWords(), Action: s.action(), next: Experiment{Splits: []Split{s}}.decidingSteps(),
 	}
 	v.finding, v.why = s.grade()
 	v.Rest = joinTexts(" ", s.otherNumbers()...)
@@ -126,6 +126,33 @@ func (s Split) verdictInWords() verdictWords {
 	}
 
 	return v
+}
+
+// heldWords names the split and the part of the given number of runs that it holds out: "2-blades (blades = 2 held out,
+// 15 runs)". Rows of tables have the name of the split.
+func (s Split) heldWords(runs int) string {
+	held := cmp.Or(clean(s.HeldOut), clean(s.Name))
+	isNamed := s.Name == "" || strings.ReplaceAll(held, " ", "") == strings.ReplaceAll(clean(s.Name), " ", "")
+
+	held += " held out"
+	count := ""
+	if runs > 0 {
+		count = numbered(runs, "run", "runs")
+	}
+
+	if isNamed {
+		return joinTexts(" ", held, inBrackets(count))
+	}
+
+	return nameOf(s.Name) + " " + inBrackets(joinTexts(", ", held, count))
+}
+
+// inBrackets puts brackets around a text, unless it is "".
+func inBrackets(text string) string {
+	if text == "" {
+		return ""
+	}
+	return "(" + text + ")"
 }
 
 // grade returns the grade in words with the outcomes that have it, and the reason why it is not better, "" if there is
@@ -180,32 +207,33 @@ func absentWords(honest *interval.Result) string {
 	return cmp.Or(clean(honest.Absent), "the calibration has no record of held-out values")
 }
 
-// reasonFor says why evidence has its grade, or returns "" if the interval holds. The shares of values inside are
-// bounds that are each wrong with a probability of 5 %.
+// reasonFor says why evidence has its grade, or returns "" if the interval holds. Each bound of the share of values
+// inside is wrong with a probability of 5 %, so both together have a confidence of 90 %.
 func reasonFor(evidence score.Evidence) string {
 	level := levelText(evidence.Level)
 	switch lower, upper := evidence.Bounds(); evidence.Grade() {
 	case score.Wide:
 		if evidence.WidthOverSpread >= score.WideSpread {
-			return "the interval is " + shareText(evidence.WidthOverSpread) + " as wide as the data's own spread"
+			return "the interval is " + shareText(evidence.WidthOverSpread) + " as wide as the data's spread"
 		}
 
 		return "68\u00a0% intervals contain " + shareText(evidence.Inside68) +
 			", and ± is over four times the error"
 
 	case score.Fails:
-		return fmt.Sprintf("%s intervals contain %s of the values (at most %s)", level, shareText(evidence.Inside),
+		return fmt.Sprintf("%s intervals contain %s of the values (at most %s with 95\u00a0%% confidence)", level, shareText(evidence.Inside),
 			shareText(upper))
 
 	case score.Undecided:
 		switch {
 		case evidence.WidthOverSpread > score.MostSpread:
-			return "the interval is " + shareText(evidence.WidthOverSpread) + " as wide as the data's own spread"
+			return "the interval is " + shareText(evidence.WidthOverSpread) + " as wide as the data's spread"
 		case isBoundReached(evidence) && evidence.MissesAt68():
-			return "68\u00a0% intervals contain only " + shareText(evidence.Inside68) + " of the values"
+			return fmt.Sprintf("%s intervals hold, 68\u00a0%% intervals are too narrow (%s inside)", level,
+				shareText(evidence.Inside68))
 		}
 
-		found := fmt.Sprintf("%s intervals contain %s of the values (%s)", level, shareText(evidence.Inside),
+		found := fmt.Sprintf("%s intervals contain %s of the values (%s with 90\u00a0%% confidence)", level, shareText(evidence.Inside),
 			shareRange(lower, upper))
 		if evidence.MissesAt68() {
 			found += ", 68\u00a0% intervals " + shareText(evidence.Inside68)

@@ -40,7 +40,7 @@ func TestSentence(t *testing.T) {
 	s := judgedSplit()
 	s.Honest = &interval.Result{Absent: "one group alone"}
 
-	want := "blades = 2 held out (15 runs), paper's network: no calibrated interval (one group alone), and the " +
+	want := "2-blades (blades = 2 held out, 15 runs), paper's network: no calibrated interval (one group alone), and the " +
 		"network's own claim fails. Use the means, not the intervals. Error 7.2 dB, claimed 0.9 dB, 13\u00a0% " +
 		"inside its own 95\u00a0% intervals, R² of the mean 0.45 (noise ceiling 0.98)."
 	assert.Equal(t, want, s.Sentence())
@@ -48,7 +48,7 @@ func TestSentence(t *testing.T) {
 	// The network's own claim is never called good.
 	s.Network[0].Inside = 0.96
 	s.Network[0].At[0] = 0.7
-	want = "blades = 2 held out (15 runs), paper's network: no calibrated interval (none was asked for), and the " +
+	want = "2-blades (blades = 2 held out, 15 runs), paper's network: no calibrated interval (none was asked for), and the " +
 		"network's own claim is undecided. Treat the intervals as unproven. "
 	s.Honest = nil
 	got := s.Sentence()
@@ -57,7 +57,7 @@ func TestSentence(t *testing.T) {
 
 	s = judgedSplit()
 	s.Honest = calibratedBy(holding("bpf1_db", "dB re 20 µPa", 5, 15, 0.5))
-	want = "blades = 2 held out (15 runs), calibrated model: holds. Use the intervals. Error 5.0 dB, " +
+	want = "2-blades (blades = 2 held out, 15 runs), calibrated model: holds. Use the intervals. Error 5.0 dB, " +
 		"95\u00a0% intervals ± 15.0 dB. 97\u00a0% of the held-out values inside 95\u00a0% intervals, R² of the mean 0.94 " +
 		"(noise ceiling 0.99). The network alone: error 7.2 dB, claimed 0.9 dB, 13\u00a0% inside its " +
 		"own 95\u00a0% intervals (fails)."
@@ -79,9 +79,9 @@ func TestSentenceOfWeakEvidence(t *testing.T) {
 	lift.Effective = 2
 	s := Split{HeldOut: "u = 4.7", Honest: calibratedBy(lift)}
 	want := "u = 4.7 held out (2 runs), calibrated model: undecided: 95\u00a0% intervals contain 75\u00a0% of the " +
-		"values (10 to 100\u00a0%), 68\u00a0% intervals 25\u00a0%. " +
-		"For lift_n use ±\u00a0180 N (1.96 times its error), not its interval. 17 more test runs like these 2 would make " +
-		"it fail. To improve it, train on a run with u = 4.7. Error 94 N, 95\u00a0% intervals ± 15 N. 75\u00a0% of"
+		"values (10 to 100\u00a0% with 90\u00a0% confidence), 68\u00a0% intervals 25\u00a0%. " +
+		"For lift_n use ±\u00a0180 N (1.96 times its error), not its interval. Train on a run with u = 4.7; test runs " +
+		"like these would not help. Error 94 N, 95\u00a0% intervals ± 15 N. 75\u00a0% of"
 	if got := s.Sentence(); !strings.HasPrefix(got, want) {
 		t.Errorf("%s\nexpected %s", got, want)
 	}
@@ -98,7 +98,7 @@ func TestSentenceOfWeakEvidence(t *testing.T) {
 	}
 
 	want = "blades = 2 held out (15 runs), calibrated model: wide for bpf1_db: the interval is 100\u00a0% as " +
-		"wide as the data's own spread. Train on one run there: bpf1_db ±\u00a08.0 instead of " +
+		"wide as the data's spread. Train on one run there: bpf1_db ±\u00a08.0 instead of " +
 		"±\u00a024.8 dB (forecast). Error 3.0 dB, 95\u00a0% intervals ± 9.0 to 24.8 dB. 97\u00a0% of the held-out values " +
 		"inside 95\u00a0% intervals, R² of the mean 0.94 (noise ceiling 0.99). One run of the new group would " +
 		"make the interval ± 4.0 to 8.0 dB instead of ± 9.0 to 24.8 dB (forecast)."
@@ -109,20 +109,58 @@ func TestSentenceOfWeakEvidence(t *testing.T) {
 	s = Split{HeldOut: "blades = 3", Honest: calibratedBy(holding("bpf1_db", "dB", 3, 9, 0.4))}
 	s.Honest.Record.Outcomes[0].At[0] = 0.46
 	assert.Contains(t, s.Sentence(),
-		"undecided: 68\u00a0% intervals contain only 46\u00a0% of the values. Use only the 95\u00a0% interval of bpf1_db.")
+		"undecided: 95\u00a0% intervals hold, 68\u00a0% intervals are too narrow (46\u00a0% inside). Use only the 95\u00a0% "+
+			"interval of bpf1_db.")
 	assert.Equal(t, score.Undecided, s.Verdict())
 
 	// An interval more than three times as wide as the mean ± 1.96 deviations of the outcomes never holds.
 	s = Split{HeldOut: "blades = 3", Honest: calibratedBy(holding("bpf1_db", "dB", 3, 9, 3.4))}
-	assert.Contains(t, s.Sentence(), "undecided: the interval is 340\u00a0% as wide as the data's own spread. "+
+	assert.Contains(t, s.Sentence(), "undecided: the interval is 340\u00a0% as wide as the data's spread. "+
 		"For bpf1_db use ±\u00a05.9 dB (1.96 times its error), not its interval. "+
-		"No test run decides an interval as wide as this one. Train on")
+		"Train on a run with blades = 3; no test run decides an interval as wide as this one.")
 
 	// A wide interval that fails fails.
 	s = Split{HeldOut: "blades = 2", Honest: calibratedBy(list...)}
 	s.Honest.Record.Outcomes[0].Inside = 0.5
-	want = "fails for bpf1_db: 95\u00a0% intervals contain 50\u00a0% of the values (at most 61\u00a0%). Do not use"
+	want = "fails for bpf1_db: 95\u00a0% intervals contain 50\u00a0% of the values (at most 61\u00a0% with 95\u00a0% confidence). Do not use"
 	got := s.Sentence()
 	assert.Equal(t, score.Fails, s.Verdict())
 	assert.Contains(t, got, want)
+}
+
+// A verdict with many upper bounds says which grades change without them. Here 4 of 10 values are bounds. The grades
+// without them are given by shares inside 68 % intervals below 0.53, and inside 95 % intervals of 20 %.
+func TestWithoutBoundsWords(t *testing.T) {
+	without := func(inside, inside68 float64) *score.OutcomeTrust {
+		measured := holding("a", "dB", 3, 9, 0.4)
+		measured.Inside = inside
+		measured.At[0] = inside68
+
+		return &measured
+	}
+
+	same := without(0.97, 0.7)
+	narrow := without(0.96, 0.46)
+	fails := without(0.2, 0.1)
+	s := Split{HeldOut: "blades = 2", Honest: calibratedBy()}
+	for name, c := range map[string]struct {
+		bounds   int
+		measured []*score.OutcomeTrust
+		want     string
+	}{
+		"few bounds":    {0, []*score.OutcomeTrust{fails}, ""},
+		"no change":     {4, []*score.OutcomeTrust{same, nil}, "Without them no grade changes"},
+		"two changes":   {4, []*score.OutcomeTrust{narrow, same, fails}, "Without them a is undecided, c fails"},
+		"three changes": {4, []*score.OutcomeTrust{fails, fails, fails}, "Without them 3 grades change"},
+	} {
+		s.Held = nil
+		s.Honest.Record.Outcomes = nil
+		for k, measured := range c.measured {
+			outcome := holding("abc"[k:k+1], "dB", 3, 9, 0.4)
+			s.Honest.Record.Outcomes = append(s.Honest.Record.Outcomes, outcome)
+			s.Held = append(s.Held, HeldOutcome{Outcome: outcome.Outcome, Values: 10, Bounds: c.bounds, Measured: measured})
+		}
+
+		assert.Equal(t, c.want, s.withoutBoundsWords(), name)
+	}
 }

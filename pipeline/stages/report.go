@@ -29,7 +29,7 @@ import (
 
 // reportVersion is the version of the results of stage report. Raise it when the stage gives another result for the
 // same input: its tasks then run again.
-const reportVersion = 58
+const reportVersion = 59
 
 // weight estimates the seconds that the report takes on one processor, from the number of conditions that its figures
 // show for each split, and from the search for far runs.
@@ -204,8 +204,9 @@ func (x *reportStage) run(ctx context.Context, job *engine.Job) error {
 	page := data.Detail()
 	page.Config = facts(append(about, x.settings()...)...)
 	page.Experiment = e
+	page.NameWidest()
 
-	if err := writeReport(x.exp, job, e); err != nil {
+	if err := writeReport(x.exp, job, page.Experiment); err != nil {
 		return err
 	}
 
