@@ -76,8 +76,8 @@ func (s Split) place() string {
 	return cmp.Or(clean(s.HeldOut), clean(s.Name))
 }
 
-// widestOf names the held-out place where the interval of an outcome is widest, or all held-out conditions if this place
-// is not known.
+// widestOf names the held-out place where the interval of an outcome is widest, or all held-out conditions if this
+// place is not known.
 func (s Split) widestOf(outcome string) string {
 	return joinTexts(" at ", s.place(), clean(s.heldOutcome(outcome).Widest))
 }

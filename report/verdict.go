@@ -129,10 +129,11 @@ func (s Split) verdictInWords() verdictWords {
 }
 
 // heldWords names the split and the part of the given number of runs that it holds out: "2-blades (blades = 2 held out,
-// 15 runs)". Rows of tables have the name of the split.
+// 15 runs)". Rows of tables have the name of the split. The name is left out if the part in words begins with it.
 func (s Split) heldWords(runs int) string {
 	held := cmp.Or(clean(s.HeldOut), clean(s.Name))
-	isNamed := s.Name == "" || strings.ReplaceAll(held, " ", "") == strings.ReplaceAll(clean(s.Name), " ", "")
+	short := strings.NewReplacer(" and ", ",", " ", "")
+	isNamed := strings.HasPrefix(short.Replace(held), short.Replace(clean(s.Name)))
 
 	held += " held out"
 	count := ""
@@ -221,8 +222,8 @@ func reasonFor(evidence score.Evidence) string {
 			", and ± is over four times the error"
 
 	case score.Fails:
-		return fmt.Sprintf("%s intervals contain %s of the values (at most %s with 95\u00a0%% confidence)", level, shareText(evidence.Inside),
-			shareText(upper))
+		return fmt.Sprintf("%s intervals contain %s of the values (at most %s with 95\u00a0%% confidence)", level,
+			shareText(evidence.Inside), shareText(upper))
 
 	case score.Undecided:
 		switch {
@@ -233,8 +234,8 @@ func reasonFor(evidence score.Evidence) string {
 				shareText(evidence.Inside68))
 		}
 
-		found := fmt.Sprintf("%s intervals contain %s of the values (%s with 90\u00a0%% confidence)", level, shareText(evidence.Inside),
-			shareRange(lower, upper))
+		found := fmt.Sprintf("%s intervals contain %s of the values (%s with 90\u00a0%% confidence)", level,
+			shareText(evidence.Inside), shareRange(lower, upper))
 		if evidence.MissesAt68() {
 			found += ", 68\u00a0% intervals " + shareText(evidence.Inside68)
 		}

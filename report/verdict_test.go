@@ -40,16 +40,16 @@ func TestSentence(t *testing.T) {
 	s := judgedSplit()
 	s.Honest = &interval.Result{Absent: "one group alone"}
 
-	want := "2-blades (blades = 2 held out, 15 runs), paper's network: no calibrated interval (one group alone), and the " +
-		"network's own claim fails. Use the means, not the intervals. Error 7.2 dB, claimed 0.9 dB, 13\u00a0% " +
+	want := "2-blades (blades = 2 held out, 15 runs), paper's network: no calibrated interval (one group alone), and " +
+		"the network's own claim fails. Use the means, not the intervals. Error 7.2 dB, claimed 0.9 dB, 13\u00a0% " +
 		"inside its own 95\u00a0% intervals, R² of the mean 0.45 (noise ceiling 0.98)."
 	assert.Equal(t, want, s.Sentence())
 
 	// The network's own claim is never called good.
 	s.Network[0].Inside = 0.96
 	s.Network[0].At[0] = 0.7
-	want = "2-blades (blades = 2 held out, 15 runs), paper's network: no calibrated interval (none was asked for), and the " +
-		"network's own claim is undecided. Treat the intervals as unproven. "
+	want = "2-blades (blades = 2 held out, 15 runs), paper's network: no calibrated interval (none was asked for), and " +
+		"the network's own claim is undecided. Treat the intervals as unproven. "
 	s.Honest = nil
 	got := s.Sentence()
 	assert.True(t, strings.HasPrefix(got, want), "%s\nexpected %s", got, want)
@@ -122,7 +122,8 @@ func TestSentenceOfWeakEvidence(t *testing.T) {
 	// A wide interval that fails fails.
 	s = Split{HeldOut: "blades = 2", Honest: calibratedBy(list...)}
 	s.Honest.Record.Outcomes[0].Inside = 0.5
-	want = "fails for bpf1_db: 95\u00a0% intervals contain 50\u00a0% of the values (at most 61\u00a0% with 95\u00a0% confidence). Do not use"
+	want = "fails for bpf1_db: 95\u00a0% intervals contain 50\u00a0% of the values (at most 61\u00a0% with 95\u00a0% " +
+		"confidence). Do not use"
 	got := s.Sentence()
 	assert.Equal(t, score.Fails, s.Verdict())
 	assert.Contains(t, got, want)
