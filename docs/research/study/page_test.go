@@ -459,8 +459,8 @@ func intervalSentences(t *testing.T) (out []string) {
 func risingSentences(t *testing.T) (out []string) {
 	say := func(format string, a ...any) { out = append(out, fmt.Sprintf(format, a...)) }
 	r, all := scale.BuiltInRises(), tableOf(t, "ecov")
-	say("95 %% intervals contained %.0f %% if it rose by more than half, and %.0f %% if it did not, in %s",
-		100*r.Rose.Inside, 100*r.Steady.Inside, r.Source)
+	say("in %s, 95 %% intervals contained %.0f %% of the values if E|cov| rose by more than half, and %.0f %% if it did not",
+		r.Source, 100*r.Rose.Inside, 100*r.Steady.Inside)
 
 	share := func(of func(rho float64) bool) (m, se float64, text string) {
 		list := all.where("measured", "true").filter(func(row map[string]string) bool { return of(number(row, "rho")) })
@@ -471,7 +471,7 @@ func risingSentences(t *testing.T) (out []string) {
 	}
 	rose, seRose, words := share(func(rho float64) bool { return rho > r.Rose.Above })
 	steady, seSteady, more := share(func(rho float64) bool { return rho < r.Steady.Below })
-	say("Here the share is %s and %s **measured** groups, so there is no difference", words, more)
+	say("Here, with the present default, the two shares are %s and %s **measured** groups", words, more)
 
 	if math.Abs(rose-steady) > 2*math.Hypot(seRose, seSteady) {
 		t.Error("the page says that there is no difference")
