@@ -459,8 +459,8 @@ func intervalSentences(t *testing.T) (out []string) {
 func risingSentences(t *testing.T) (out []string) {
 	say := func(format string, a ...any) { out = append(out, fmt.Sprintf(format, a...)) }
 	r, all := scale.BuiltInRises(), tableOf(t, "ecov")
-	say("in %s, 95 %% intervals contained %.0f %% of the values if E|cov| rose by more than half, and %.0f %% if it did not",
-		r.Source, 100*r.Rose.Inside, 100*r.Steady.Inside)
+	say("in %s, 95 %% intervals contained %.0f %% of the values if E|cov| rose by more than half, and %.0f %% if it did "+
+		"not", r.Source, 100*r.Rose.Inside, 100*r.Steady.Inside)
 
 	share := func(of func(rho float64) bool) (m, se float64, text string) {
 		list := all.where("measured", "true").filter(func(row map[string]string) bool { return of(number(row, "rho")) })
