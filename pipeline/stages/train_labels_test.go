@@ -166,7 +166,7 @@ func TestLabelErrors(t *testing.T) {
 	for _, c := range []struct{ train, want string }{
 		{"{inputs: [rpm], splits: {all: {each: propeller, blocks: 2}}}", "splits.all.blocks: propeller is a column of text"},
 		{"{inputs: [rpm], splits: {each: propeller, again: {each: propeller}}}", `two splits are named "propeller=APC-8x6"`},
-		{"{inputs: [rpm], splits: {s: {test: {propeller: Mastr}}}}", "propeller = Mastr holds for none of the 20 " +
+		{"{inputs: [rpm], splits: {s: {test: {propeller: Mastr}}}}", "propeller = Mastr selects none of the 20 " +
 			"conditions, which leaves nothing to test on; propeller is one of APC-8x6, Gemfan 5x4, HQ/5x4, Master"},
 		{"{inputs: [rpm], splits: {s: {test: {propeller: 3}}}}", "splits.s.test.propeller: propeller is a column of " +
 			"text: expected names, found numbers"},

@@ -149,7 +149,7 @@ func TestSplitScale(t *testing.T) {
 func TestSplitEmptySide(t *testing.T) {
 	tab := tabletest.MustParse(t, rotor)
 	for _, c := range []struct{ rule, want string }{
-		{"{blades: 7}", "pipeline.yaml:6:55: experiments.x.train.splits.s: blades = 7 holds for none of the 6 triplets: " +
+		{"{blades: 7}", "pipeline.yaml:6:55: experiments.x.train.splits.s: blades = 7 selects none of the 6 triplets, which " +
 			"leaves nothing to test on; blades is one of 2, 3, 4"},
 		{"{rpm: {max: 5000}}", "selects all 6 triplets, which leaves nothing to train on; hold out fewer"},
 		// Rows meet each of the two rules, but no row meets both: the error lists no values.
@@ -255,10 +255,10 @@ func TestCheckSplitsErrors(t *testing.T) {
 			`"rmp" is not a condition of this experiment, which has rpm, blades; did you mean "rpm"?`},
 		{"{inputs: [rpm], splits: {s: {test: {blade: 3}}}}", `experiments.x.train.splits.s.test.blade: "blade" is not a ` +
 			`condition of this experiment, which has rpm, blades; did you mean "blades"?`},
-		{"{inputs: [rpm], splits: {s: {test: {blades: 5}}}}", "blades = 5 holds for none of the 4 conditions: the test set " +
-			"would be empty; blades is one of 2, 3"},
-		{"{inputs: [rpm], splits: {s: {test: {blades: {min: 2}}}}}", "blades ≥ 2 holds for all 4 conditions: the training " +
-			"set would be empty"},
+		{"{inputs: [rpm], splits: {s: {test: {blades: 5}}}}", "blades = 5 selects none of the 4 conditions, which leaves " +
+			"nothing to test on; blades is one of 2, 3"},
+		{"{inputs: [rpm], splits: {s: {test: {blades: {min: 2}}}}}", "blades ≥ 2 selects all 4 conditions, which leaves " +
+			"nothing to train on"},
 		{"{inputs: [rpm, blades], splits: {s: {test: {blades: 3}}}}", `experiments.x.train.inputs: "blades" is constant ` +
 			`(2) in the training set of split "s"`},
 		{"{inputs: [rpm], splits: {ok: {test: {blades: 3}}, bad: {test: {rpm: 7}}}}", "experiments.x.train.splits.bad"},
