@@ -149,8 +149,8 @@ func TestSplitScale(t *testing.T) {
 func TestSplitEmptySide(t *testing.T) {
 	tab := tabletest.MustParse(t, rotor)
 	for _, c := range []struct{ rule, want string }{
-		{"{blades: 7}", "pipeline.yaml:6:55: experiments.x.train.splits.s: blades = 7 selects none of the 6 triplets, which " +
-			"leaves nothing to test on; blades is one of 2, 3, 4"},
+		{"{blades: 7}", "pipeline.yaml:6:55: experiments.x.train.splits.s: blades = 7 selects none of the 6 triplets, " +
+			"which leaves nothing to test on; blades is one of 2, 3, 4"},
 		{"{rpm: {max: 5000}}", "selects all 6 triplets, which leaves nothing to train on; hold out fewer"},
 		// Rows meet each of the two rules, but no row meets both: the error lists no values.
 		{"{blades: 4, rpm: 1000}", "leaves nothing to test on\n"},
