@@ -166,12 +166,12 @@ func (b *Balance) CheckCoefficients() error {
 		}
 
 		return setting.Errorf("chord_m",
-			"coefficients are made of lift_n and drag_n (or fx_n, fz_n); the columns are %v", names)
+			"coefficients are made of lift_n and drag_n (or fx_n, fz_n); the columns are %v", names).OfSection("dsp")
 	}
 
 	if d.DensityKgM3 == 0 && d.PressurePa == 0 && !airKnown(settings, b.Conditions) {
 		return setting.Errorf("",
-			"coefficients need the air density: expected density_kg_m3, or temperature_c and pressure_pa")
+			"coefficients need the air density: expected density_kg_m3, or temperature_c and pressure_pa").OfSection("dsp")
 	}
 
 	return nil

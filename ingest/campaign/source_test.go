@@ -1,11 +1,15 @@
 package campaign
 
 import (
+	"cmp"
 	"math"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"doubletake/ingest"
+	"doubletake/ingest/condition"
 	"doubletake/ingest/derive"
 	"doubletake/ingest/setting"
 	"doubletake/ingest/units"
@@ -39,4 +43,53 @@ func TestConvert(t *testing.T) {
 		how["theta_deg"] == "" || how["rpm"] != "" {
 		t.Errorf("%v %v", v, how)
 	}
+}
+
+// Conditions of attributes and channels are merged; contradictions are errors.
+func TestAttributeConditions(t *testing.T) {
+	src := &Source{Settings: &setting.Campaign{
+		Constants:  []setting.NamedNumber{{Name: "blades", Value: 2}},
+		Attributes: []setting.NamedString{{Name: "rpm", Value: "RPM"}, {Name: "theta_deg", Value: "@angle"}},
+	}}
+
+	info := ingest.Info{
+		Path: "f.h5", Attributes: []ingest.Attribute{{Name: "RPM", Value: "4000"}},
+		Channels: []ingest.Channel{{Name: "m1", Attributes: []ingest.Attribute{{Name: "angle", Value: "30"}}}},
+	}
+
+	beside := func(name string, v float64) []condition.Condition {
+		return []condition.Condition{{Column: name, Value: v, Origin: "the file next to it"}}
+	}
+	with := func(info ingest.Info, name string, v float64) (map[string]float64, error) {
+		f := File{Name: info.Path, Facts: Facts{Sidecar: beside(name, v)}}
+		all, err := src.Stated(&f.Facts, &info)
+		merged, bad := condition.Merge(f.Name, nil, all...)
+
+		return merged.Numbers, cmp.Or(err, bad)
+	}
+
+	got, err := with(info, "u_inf_m_s", 7)
+	require.NoError(t, err)
+	assert.Equal(t, map[string]float64{"blades": 2, "rpm": 4000, "u_inf_m_s": 7}, got)
+
+	for _, c := range []struct {
+		name, want string
+	}{
+		{"blades", "condition blades: expected 2, as in the configuration, found 3 in the file next to it"},
+		{"rpm", "rpm: expected 3, as in the file next to it, found 4000 in the attribute RPM"},
+		{"theta_deg", "expected 3, as in the file next to it, found 30 in channel m1"},
+	} {
+		f := File{Name: "f.h5", Facts: Facts{Sidecar: beside(c.name, 3)}}
+		all, err := src.Stated(&f.Facts, &info)
+		if err == nil {
+			_, _, err = Assemble(info, nil, all, Grouping{
+				Own: []OwnCondition{{Condition: "theta_deg", Attribute: "angle"}},
+			})
+		}
+
+		assert.ErrorContains(t, err, c.want)
+	}
+
+	_, err = with(ingest.Info{Path: "f.h5"}, "u_inf_m_s", 7)
+	assert.ErrorContains(t, err, "condition rpm", "a file without attributes")
 }

@@ -154,10 +154,8 @@ func (s *dspStage) settingsRead() []kv.Pair {
 // construction, or if a tolerance belongs to something that is not a condition.
 func (s *dspStage) check() error {
 	src := s.rec.Source
-	if s.cons.Shaft {
-		if err := s.checkShaft(); err != nil {
-			return err
-		}
+	if err := src.reading.CheckShaft(); err != nil {
+		return s.exp.Located("ingest", err)
 	}
 
 	if src.DSP.Across != "" && !s.cons.Repeats {
@@ -170,30 +168,6 @@ func (s *dspStage) check() error {
 			return s.exp.Errorf("dsp.within."+w.Name, "%q is not a condition of this experiment, which has %v", w.Name,
 				src.Conditions)
 		}
-	}
-
-	return nil
-}
-
-// checkShaft returns an error if the speed of the shaft or the number of blades is not known.
-func (s *dspStage) checkShaft() error {
-	src := s.rec.Source
-	perMinute := slices.Contains(src.Conditions, "rpm")
-	perSecond := slices.Contains(src.Conditions, "rps")
-	if perMinute && perSecond {
-		return s.exp.Errorf("ingest", "both rpm (1/min) and rps (rev/s) are given as conditions; keep one")
-	}
-
-	isMeasured := src.DSP.Track != nil || src.Ingest.Tachometer != nil
-	if !isMeasured && !perMinute && !perSecond {
-		return s.exp.Errorf("dsp", "the shaft speed is not known: expected a condition rpm (in 1/min) or rps (in "+
-			"rev/s), a tachometer, or track: {range_hz: [from, to]} to find it in the sound; the conditions are %v",
-			src.Conditions)
-	}
-
-	if !slices.Contains(src.Conditions, "blades") {
-		return s.exp.Errorf("ingest", "the number of blades is not known: expected a condition blades, e.g. "+
-			"constants: {blades: 2}; the conditions are %v", src.Conditions)
 	}
 
 	return nil

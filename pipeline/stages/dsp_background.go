@@ -40,7 +40,7 @@ func planBackground(exp plan.Experiment, rec *Recordings) *engine.Dep {
 			return err
 		}
 
-		reading := background.Reading{Options: rec.Options, Grouping: rec.Grouping, Chain: chain}
+		reading := background.Reading{Options: rec.reading.Options, Grouping: rec.reading.Grouping, Chain: chain}
 
 		var bg Background
 		for _, file := range rec.Backgrounds {

@@ -39,7 +39,7 @@ func (r fileRun) run(ctx context.Context, job *engine.Job) error {
 // rows computes the rows of the file. It returns empty tables and the reason in the notes if stage ingest skipped the
 // file, or if the file turns out to be bad and the configuration says to go on without it.
 func (r fileRun) rows(ctx context.Context, job *engine.Job) (*analysis.Rows, *analysis.FileNotes, error) {
-	source := r.src.analysis()
+	source := r.src.reading
 	tables := analysis.NewRows(source)
 	tables.Loads = loadsOf(r.src, r.file)
 
@@ -65,7 +65,7 @@ func (r fileRun) rows(ctx context.Context, job *engine.Job) (*analysis.Rows, *an
 	}
 
 	err := tables.AddFile(ctx, res, r.file.raw.Path(job), notes)
-	if isBadRecording(r.src, err) {
+	if source.Skips(err) {
 		skipped := &Skipped{Path: r.file.Name, Reason: err.Error()}
 		return analysis.NewRows(source), &analysis.FileNotes{Skipped: skipped}, nil
 	}

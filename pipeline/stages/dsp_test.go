@@ -136,7 +136,7 @@ func TestFileOfMicrophones(t *testing.T) {
 	b := plannedDSP(t, map[string]string{"a.npy": npy(sound(1), sound(2)), "c.csv": "file,blades,rpm\na.npy,2,3000\n"},
 		`{files: "*.npy", conditions: c.csv, rate_hz: 1000}`, `{triplets: split-half-spectrum, harmonics: 2}`)
 	res := result(t, b, 0, map[string]float64{"blades": 2, "rpm": 3000})
-	f := analysis.NewRows(b.Source.analysis())
+	f := analysis.NewRows(b.Source.reading)
 
 	notes := &analysis.FileNotes{}
 	require.NoError(t, f.AddFile(context.Background(), res, b.Files[0].raw.File.Open, notes))
@@ -175,11 +175,11 @@ func TestFileOfMicrophones(t *testing.T) {
 	assert.Equal(t, "Pa²", power.Unit)
 	assert.Len(t, power.Lists[3], 251, "bins")
 
-	again := analysis.NewRows(b.Source.analysis())
+	again := analysis.NewRows(b.Source.reading)
 	again.Loads = f.Loads
 	again.Kept = analysis.NewKept()
 	run := res.Runs[0]
-	load, err := b.Construction.(dsp.OfSpectra).Spectra(b.Source.analysis().Run(res.Info, run.Run, 8000, run.Scale,
+	load, err := b.Construction.(dsp.OfSpectra).Spectra(b.Source.reading.Run(res.Info, run.Run, 8000, run.Scale,
 		run.Units))
 	require.NoError(t, err)
 
@@ -213,7 +213,7 @@ func TestBadRun(t *testing.T) {
 		`{files: "*.npy", conditions: c.csv, rate_hz: 1000}`,
 		`{triplets: split-half-spectrum, harmonics: 2}`)
 	res := result(t, b, 0, map[string]float64{"blades": 2.5, "rpm": 3000})
-	f := analysis.NewRows(b.Source.analysis())
+	f := analysis.NewRows(b.Source.reading)
 	err := f.AddFile(context.Background(), res, b.Files[0].raw.File.Open, &analysis.FileNotes{})
 	assert.EqualError(t, err, "a.npy: expected a whole number of blades, found blades = 2.5")
 }

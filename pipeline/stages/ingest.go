@@ -96,9 +96,9 @@ func planIngest(exp plan.Experiment, sim simulateResult) (ingestResult, error) {
 		return ingestResult{}, err
 	}
 
-	doubts, err := checkSettings(exp)
+	doubts, err := analysis.CheckSettings(exp.File.Path, &exp.Ingest, &exp.DSP.Settings)
 	if err != nil {
-		return ingestResult{}, err
+		return ingestResult{}, exp.Located("ingest", err)
 	}
 
 	doubts = append(doubts, rec.chain(nil).Implausible(exp.File.Path)...)
@@ -107,11 +107,10 @@ func planIngest(exp plan.Experiment, sim simulateResult) (ingestResult, error) {
 		PairKind: pairKind(exp, rec.Construction), Warnings: append(doubts, rec.inventory.Warnings...),
 	}
 
-	source := rec.campaign()
 	for i := range rec.Files {
 		file := &rec.Files[i]
 		for k := range file.Known {
-			file.Known[k].Names = source.KeptLabels(file.Known[k].Names, "")
+			file.Known[k].Names = rec.reading.KeptLabels(file.Known[k].Names, "")
 		}
 
 		rec.planFile(exp, file)

@@ -39,7 +39,7 @@ func planCalibrator(exp plan.Experiment, src *Source) (*engine.Dep, error) {
 	}
 
 	task.Run = func(ctx context.Context, job *engine.Job) error {
-		list, err := calibration.Measure(ctx, calibrator, exp.Project(), src.Options)
+		list, err := calibration.Measure(ctx, calibrator, exp.Project(), src.reading.Options)
 		if err != nil {
 			return err
 		}
@@ -78,7 +78,7 @@ func (r *Recordings) measureChain(ctx context.Context, exp plan.Experiment) (*ca
 		return r.chain(nil), nil
 	}
 
-	measured, err := calibration.Measure(ctx, r.Ingest.Calibration.Calibrator, exp.Project(), r.Options)
+	measured, err := calibration.Measure(ctx, r.Ingest.Calibration.Calibrator, exp.Project(), r.reading.Options)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +90,7 @@ func (r *Recordings) measureChain(ctx context.Context, exp plan.Experiment) (*ca
 // calibrator's recordings, or nil.
 func (s *Source) chain(measured []calibration.Sensitivity) *calibration.Chain {
 	chain := &calibration.Chain{
-		Settings: s.Ingest.Calibration, Values: s.inventory.Chains, Columns: s.Grouping.Together, Measured: measured,
+		Settings: s.Ingest.Calibration, Values: s.inventory.Chains, Columns: s.reading.Grouping.Together, Measured: measured,
 	}
 	if s.Ingest.Microphones != nil {
 		chain.Table = s.Ingest.Microphones.File

@@ -2,10 +2,8 @@ package stages
 
 import (
 	"context"
-	"errors"
 
 	"doubletake/dsp/analysis"
-	"doubletake/ingest/fault"
 	"doubletake/ingest/recording"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/plan"
@@ -51,7 +49,7 @@ func runFile(ctx context.Context, job *engine.Job, src *Source, f File, handoff 
 	}
 
 	reader := &analysis.Reader{
-		Source: src.analysis(), Chain: chain, Name: f.Name, Facts: &f.Facts, Path: f.raw.Path(job), Held: f.raw.Held(job),
+		Source: src.reading, Chain: chain, Name: f.Name, Facts: &f.Facts, Path: f.raw.Path(job), Held: f.raw.Held(job),
 	}
 	// With a tachometer the spectra depend on pulses that stage dsp finds, so that its task reads the file again.
 	if src.Ingest.Tachometer == nil && handoff.Wanted(job) {
@@ -60,7 +58,7 @@ func runFile(ctx context.Context, job *engine.Job, src *Source, f File, handoff 
 	}
 
 	res, err := reader.Read(ctx)
-	if isBadRecording(src, err) {
+	if src.reading.Skips(err) {
 		res = &FileResult{Path: f.Name, Skipped: &Skipped{Path: f.Name, Reason: err.Error()}}
 	} else if err != nil {
 		return err
@@ -72,11 +70,4 @@ func runFile(ctx context.Context, job *engine.Job, src *Source, f File, handoff 
 	}
 
 	return plan.WriteJSON(job, fileJSON, res)
-}
-
-// isBadRecording reports whether err is a fault of the data and the configuration says to go on without such
-// recordings.
-func isBadRecording(src *Source, err error) bool {
-	_, ofData := errors.AsType[*fault.Error](err)
-	return src.Ingest.OnBadRecording != "fail" && ofData
 }

@@ -2,9 +2,12 @@ package stages
 
 import (
 	"doubletake/dsp"
+	"doubletake/dsp/analysis"
 	"doubletake/dsp/balance"
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/setting"
+	"doubletake/ingest/units"
+	"doubletake/internal/kv"
 	"doubletake/internal/lists"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/plan"
@@ -87,7 +90,7 @@ func (r *Recordings) prepare(exp plan.Experiment) error {
 		return err
 	}
 
-	if err := r.inventory.Settle(r.campaign()); err != nil {
+	if err := r.inventory.Settle(&r.reading.Source); err != nil {
 		return exp.Located("ingest", err)
 	}
 
@@ -154,11 +157,34 @@ func (r *Recordings) settleSettings(exp plan.Experiment) error {
 		return err
 	}
 
-	var err error
-	r.Convert, err = r.inventory.Conversions(r.Conditions)
+	conversions, err := r.inventory.Conversions(r.Conditions)
 	if err != nil {
 		return exp.Located("ingest", err)
 	}
 
-	return settleReading(exp, r.Source)
+	return r.settleReading(exp, conversions)
+}
+
+// settleReading stores how the files are read and analysed.
+func (r *Recordings) settleReading(exp plan.Experiment, conversions map[string]units.Named) error {
+	source := campaign.Source{
+		Settings: &r.Ingest, Roles: r.inventory.Roles, Labels: r.Labels, Convert: conversions, Derive: r.Derive,
+	}
+	name := r.Construction.Describe().Name
+	r.reading = &analysis.Source{
+		Source: source, Construction: r.Construction, DSP: &r.DSP.Settings,
+		ChannelsListed: r.inventory.ChannelsListed, Conditions: r.Conditions, Cells: r.Cells,
+		Seed: func(run string) uint64 { return plan.SeedOf(r.DSP.Seed, name, run) },
+	}
+
+	settings, err := r.reading.Settle(exp.Project())
+	if err != nil {
+		return exp.Located("ingest", err)
+	}
+
+	for _, own := range settings {
+		r.Reader = append(r.Reader, kv.Pair{Key: "ingest." + own.Name, Value: own.Value})
+	}
+
+	return nil
 }

@@ -1,7 +1,6 @@
 package stages
 
 import (
-	"cmp"
 	"math"
 	"path/filepath"
 	"strings"
@@ -13,9 +12,6 @@ import (
 	"doubletake/dsp"
 	"doubletake/dsp/analysis"
 	"doubletake/ingest"
-	"doubletake/ingest/campaign"
-	"doubletake/ingest/condition"
-	"doubletake/ingest/setting"
 	"doubletake/ingest/table"
 	"doubletake/report/pairs"
 )
@@ -34,8 +30,8 @@ func TestPlanMicrophones(t *testing.T) {
 	assert.Equal(t, "blades rpm theta_deg rpm_tracked", strings.Join(b.Conditions, " "), "conditions")
 
 	assert.Implements(t, (*dsp.OfSpectra)(nil), b.Construction)
-	assert.False(t, b.Recordings.Source.Grouping.Together, "channels are recordings of their own")
-	assert.Equal(t, []string{"2"}, b.Recordings.Source.Grouping.Channels)
+	assert.False(t, b.Recordings.Source.reading.Grouping.Together, "channels are recordings of their own")
+	assert.Equal(t, []string{"2"}, b.Recordings.Source.reading.Grouping.Channels)
 
 	require.Len(t, b.Results, 2, "recordings")
 	assert.NotNil(t, b.Recordings.Files[1].Kept)
@@ -88,7 +84,7 @@ func TestReadMicrophones(t *testing.T) {
 	assert.Equal(t, 3000.0, conditions["rpm"])
 	assert.Equal(t, 2.0, conditions["blades"])
 
-	r := b.Recordings.Source.analysis().Run(res.Info, run.Run, 100, run.Scale, run.Units)
+	r := b.Recordings.Source.reading.Run(res.Info, run.Run, 100, run.Scale, run.Units)
 	require.Len(t, r.Microphones, 2)
 	assert.Equal(t, 1, r.Microphones[second].Channel)
 	assert.Equal(t, 0.5, r.Microphones[second].Scale)
@@ -96,7 +92,7 @@ func TestReadMicrophones(t *testing.T) {
 	assert.EqualValues(t, 100, r.Samples)
 
 	renamed := ingest.Run{ID: "other", Recordings: run.Run.Recordings}
-	other := b.Recordings.Source.analysis().Run(res.Info, renamed, 100, run.Scale, run.Units)
+	other := b.Recordings.Source.reading.Run(res.Info, renamed, 100, run.Scale, run.Units)
 	assert.NotEqual(t, r.Seed, other.Seed, "seeds of two runs")
 }
 
@@ -110,7 +106,7 @@ func TestBadRecordings(t *testing.T) {
 		b := planFiles(t, files, `{files: "*.npy", conditions: c.csv, rate_hz: 1000, on_bad_recording: `+policy+`}`,
 			`{triplets: split-half-spectrum}`)
 		_, err := read(b, 0, nil)
-		skip := isBadRecording(b.Recordings.Source, err)
+		skip := b.Recordings.reading.Skips(err)
 		require.Error(t, err, "%s: %v", policy, err)
 		require.Equal(t, policy == "skip", skip, "%s: %v", policy, err)
 		assert.False(t, skip && !strings.Contains(err.Error(), "a.npy"), "%s: %v", policy, err)
@@ -173,7 +169,7 @@ func TestReadLoadsSpectra(t *testing.T) {
 	assert.Equal(t, alone.Runs[0].Stats[0], res.Runs[0].Stats[0], "statistics")
 
 	run := res.Runs[0]
-	asked := b.Recordings.Source.analysis().Run(res.Info, run.Run, 8000, run.Scale, run.Units)
+	asked := b.Recordings.Source.reading.Run(res.Info, run.Run, 8000, run.Scale, run.Units)
 	want, err := b.Construction.(dsp.OfSpectra).Spectra(asked)
 	require.NoError(t, err)
 
@@ -293,56 +289,4 @@ func TestRecordings(t *testing.T) {
 	assert.Equal(t, "x/recordings", task.ID)
 	require.Len(t, task.Publish, 1)
 	assert.Equal(t, filepath.Join("x", "recordings.arrow"), task.Publish[0].Path)
-}
-
-// Conditions of attributes and channels are merged; contradictions are errors.
-func TestAttributeConditions(t *testing.T) {
-	src := &Source{
-		inventory: &campaign.Inventory{},
-		Ingest: setting.Campaign{
-			Constants:  []setting.NamedNumber{{Name: "blades", Value: 2}},
-			Attributes: []setting.NamedString{{Name: "rpm", Value: "RPM"}, {Name: "theta_deg", Value: "@angle"}},
-		},
-	}
-
-	info := ingest.Info{
-		Path: "f.h5", Attributes: []ingest.Attribute{{Name: "RPM", Value: "4000"}},
-		Channels: []ingest.Channel{{Name: "m1", Attributes: []ingest.Attribute{{Name: "angle", Value: "30"}}}},
-	}
-
-	beside := func(name string, v float64) []condition.Condition {
-		return []condition.Condition{{Column: name, Value: v, Origin: "the file next to it"}}
-	}
-	with := func(info ingest.Info, name string, v float64) (map[string]float64, error) {
-		f := campaign.File{Name: info.Path, Facts: campaign.Facts{Sidecar: beside(name, v)}}
-		all, err := src.campaign().Stated(&f.Facts, &info)
-		merged, bad := condition.Merge(f.Name, nil, all...)
-
-		return merged.Numbers, cmp.Or(err, bad)
-	}
-
-	got, err := with(info, "u_inf_m_s", 7)
-	require.NoError(t, err)
-	assert.Equal(t, map[string]float64{"blades": 2, "rpm": 4000, "u_inf_m_s": 7}, got)
-
-	for _, c := range []struct {
-		name, want string
-	}{
-		{"blades", "condition blades: expected 2, as in the configuration, found 3 in the file next to it"},
-		{"rpm", "rpm: expected 3, as in the file next to it, found 4000 in the attribute RPM"},
-		{"theta_deg", "expected 3, as in the file next to it, found 30 in channel m1"},
-	} {
-		f := campaign.File{Name: "f.h5", Facts: campaign.Facts{Sidecar: beside(c.name, 3)}}
-		all, err := src.campaign().Stated(&f.Facts, &info)
-		if err == nil {
-			_, _, err = campaign.Assemble(info, nil, all, campaign.Grouping{
-				Own: []campaign.OwnCondition{{Condition: "theta_deg", Attribute: "angle"}},
-			})
-		}
-
-		assert.ErrorContains(t, err, c.want)
-	}
-
-	_, err = with(ingest.Info{Path: "f.h5"}, "u_inf_m_s", 7)
-	assert.ErrorContains(t, err, "condition rpm", "a file without attributes")
 }

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"errors"
 	"strings"
 
@@ -8,14 +9,14 @@ import (
 )
 
 // Located returns an error about a setting as an error about its key in the configuration. section is the section of
-// the experiment that contains the setting, such as ingest or dsp. Located returns other errors unchanged.
+// the experiment that contains the setting, such as ingest or dsp, unless the error names another. Located returns other errors unchanged.
 func (e *Experiment) Located(section string, err error) error {
 	bad, ok := errors.AsType[*setting.Error](err)
 	if !ok {
 		return err
 	}
 
-	return e.Errorf(strings.TrimSuffix(section+"."+bad.Key, "."), "%s", bad.Text)
+	return e.Errorf(strings.TrimSuffix(cmp.Or(bad.Section, section)+"."+bad.Key, "."), "%s", bad.Text)
 }
 
 // Project returns the folder of the experiment, and which keys of its section ingest the user wrote.
