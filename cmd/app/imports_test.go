@@ -14,7 +14,7 @@ var imports = []struct{ of, may string }{
 	// The four packages that do the work exchange plain values.
 	{"dsp", "dsp/... ingest/fault"},
 	// The rooms of dsp that read recordings take settings and recordings of ingest.
-	{"dsp/analysis", "dsp dsp/background dsp/balance dsp/calibration dsp/pairtable ingest ingest/..."},
+	{"dsp/analysis", "dsp dsp/background dsp/balance dsp/calibration dsp/pairtable ingest ingest/... internal/parallel"},
 	{"dsp/background", "dsp dsp/calibration ingest ingest/..."},
 	{"dsp/balance", "dsp ingest ingest/..."},
 	{"dsp/calibration", "dsp ingest ingest/..."},

@@ -21,8 +21,8 @@ func (s *Source) Skips(err error) bool {
 }
 
 // CheckFiles checks the files of a campaign as their readers would read them (Reader.Check). It reads all samples of
-// the first files, up to maxScanned bytes, if their samples may not be numbers, and the first and the last second of any
-// other file.
+// the first files, up to maxScanned bytes, if their samples may not be numbers, and the first and the last second of
+// any other file.
 //
 // CheckFiles returns the files that it could read. The warnings are the first warning of each code, with the number of
 // files that have one, the reasons of files that will be left out, and those about the files together. The error joins
@@ -87,7 +87,8 @@ func (s *Source) gather(readers []*Reader, files []*recording.File, errs []error
 	return read, errors.Join(faults...)
 }
 
-// maxScanned bounds the bytes of a campaign's files whose samples CheckFiles reads to find samples that are not numbers.
+// maxScanned bounds the bytes of a campaign's files whose samples CheckFiles reads to find samples that are not
+// numbers.
 const maxScanned = 256 << 20
 
 // scannedFiles returns how many files have all their samples read: the first ones, up to maxScanned bytes.

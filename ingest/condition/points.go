@@ -9,3 +9,14 @@ func (p Points) Find(condition string, value float64) (nominal float64, text str
 	found, ok := p[condition].Find(value)
 	return found.Nominal, found.String(), ok
 }
+
+// Move moves the values of rows to the set points of their conditions.
+func (p Points) Move(rows Rows) {
+	for name, points := range p {
+		for _, row := range rows {
+			if v, isKnown := row.Numbers[name]; isKnown {
+				row.Numbers[name] = points.At(v)
+			}
+		}
+	}
+}

@@ -88,7 +88,8 @@ func TestBackgroundAdd(t *testing.T) {
 
 	var bg Background
 	reading := background.Reading{
-		Options: b.reading.Options, Grouping: b.reading.Grouping, Chain: &calibration.Chain{Settings: b.Source.Ingest.Calibration},
+		Options: b.reading.Options, Grouping: b.reading.Grouping,
+		Chain: &calibration.Chain{Settings: b.Source.Ingest.Calibration},
 	}
 	require.NoError(t, bg.Add(context.Background(), reading, "q.npy", b.File.Resolve("q.npy")))
 

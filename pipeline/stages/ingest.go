@@ -66,7 +66,7 @@ type Recordings struct {
 
 // File is a raw file with everything that is known about it before it is opened.
 type File struct {
-	campaign.File
+	*campaign.File
 	raw   plan.RawFile
 	tares []plan.RawFile // the recordings without wind
 
@@ -124,21 +124,11 @@ func planIngest(exp plan.Experiment, sim simulateResult) (ingestResult, error) {
 		res.Warnings = append(res.Warnings, campaign.WarnAlike(exp.File.Path, label, names)...)
 	}
 
-	res.Shards = plan.Shards(rec.names())
+	res.Shards = plan.Shards(rec.inventory.Names())
 	res.Results, res.Index = planIndex(exp, rec, res.Shards, res.Results)
 	if err := res.moveToSetPoints(); err != nil {
 		return ingestResult{}, err
 	}
 
 	return res, nil
-}
-
-// names returns the names of the files.
-func (r *Recordings) names() []string {
-	var names []string
-	for _, file := range r.Files {
-		names = append(names, file.Name)
-	}
-
-	return names
 }

@@ -20,7 +20,7 @@ func TestFindBackground(t *testing.T) {
 		b := planFiles(t, files, `{files: "*.npy", conditions: `+table+`, rate_hz: 1000, background: {files: q.npy}}`,
 			`{triplets: split-half-spectrum}`)
 		r := b.Recordings
-		assert.Equal(t, []string{"a.npy", "b.npy"}, r.names(), table)
+		assert.Equal(t, []string{"a.npy", "b.npy"}, r.inventory.Names(), table)
 		assert.Equal(t, []string{"blades", "rpm"}, b.Conditions, table)
 		require.Len(t, r.Backgrounds, 1, table)
 		assert.Equal(t, "q.npy", r.Backgrounds[0].Name, table)

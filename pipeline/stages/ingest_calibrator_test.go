@@ -25,7 +25,7 @@ func TestCalibratorPattern(t *testing.T) {
 		`{calibrator: {level_db: 94, pattern: "%s"}}}`
 	b := planFiles(t, files, fmt.Sprintf(sections, "**/*.npy", "cal/Mikro_{channel}.npy"),
 		`{triplets: split-half-spectrum}`)
-	assert.Equal(t, []string{"a_3000.npy"}, b.Recordings.names())
+	assert.Equal(t, []string{"a_3000.npy"}, b.Recordings.inventory.Names())
 	assert.Equal(t, []setting.NamedString{{Name: "01", Value: "cal/Mikro_01.npy"}, {Name: "2", Value: "cal/Mikro_2.npy"}},
 		b.Recordings.Ingest.Calibration.Calibrator.Recordings)
 

@@ -94,7 +94,8 @@ func (r *Recordings) prepare(exp plan.Experiment) error {
 		return exp.Located("ingest", err)
 	}
 
-	for _, known := range r.inventory.Files {
+	for i := range r.inventory.Files {
+		known := &r.inventory.Files[i]
 		file := File{File: known, raw: r.rawFile(exp, known.Name)}
 		for _, name := range known.Tares {
 			file.tares = append(file.tares, exp.OnDisk(name))
@@ -102,8 +103,6 @@ func (r *Recordings) prepare(exp plan.Experiment) error {
 
 		r.Files = append(r.Files, file)
 	}
-
-	r.inventory.Files = nil
 
 	return nil
 }

@@ -1,11 +1,9 @@
 package stages
 
 import (
-	"slices"
-
 	"doubletake/dsp"
+	"doubletake/ingest/campaign"
 	"doubletake/ingest/condition"
-	"doubletake/ingest/setting"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/train/holdout"
 )
@@ -66,53 +64,27 @@ func (r *ingestResult) Names(label string) ([]string, error) {
 	return holdout.Distinct(names), nil
 }
 
-// moveToSetPoints finds the set points of each condition with a tolerance and moves the values in Known to them. It
-// finds them in the known values, and in values in the names of files that are near known values.
+// moveToSetPoints finds the set points of the conditions with tolerances and moves the values in Known to them.
 func (r *ingestResult) moveToSetPoints() error {
 	r.Points = condition.Points{}
-	for name, tolerance := range setting.Tolerances(r.Tolerances) {
-		values, err := r.Values(name)
-		if err != nil {
-			return err
-		}
-
-		if len(values) == 0 {
-			continue // only the recordings state the condition
-		}
-
-		points := condition.SetPointsOf(append(values, r.namedNear(name, values, tolerance)...), tolerance)
-		for _, c := range r.Known {
-			if v, known := c.Numbers[name]; known {
-				c.Numbers[name] = points.At(v)
-			}
-		}
-
-		r.Points[name] = points
-	}
-
-	return nil
-}
-
-// namedNear lists the values of a condition in the names of files that equal one of the given values.
-func (r *ingestResult) namedNear(name string, values []float64, tolerance condition.Tolerance) []float64 {
-	if r.Recordings == nil {
+	if len(r.Tolerances) == 0 {
 		return nil
 	}
 
-	var near []float64
-	for _, file := range r.Recordings.Files {
-		for _, cond := range file.Named {
-			if cond.Column != name {
-				continue
-			}
-
-			if slices.ContainsFunc(values, func(v float64) bool { return tolerance.Equal(v, cond.Value) }) {
-				near = append(near, cond.Value)
-			}
-		}
+	rows, err := r.Rows()
+	if err != nil {
+		return err
 	}
 
-	return near
+	var inventory *campaign.Inventory
+	if r.Recordings != nil {
+		inventory = r.Recordings.inventory
+	}
+
+	r.Points = inventory.SetPoints(rows, r.Tolerances)
+	r.Points.Move(r.Known)
+
+	return nil
 }
 
 // PairsPerRow returns the largest number of pairs that an entry of Known gives, and 0 if the number depends on the
@@ -123,29 +95,12 @@ func (r *ingestResult) PairsPerRow() int {
 		return c.PairsPerRun(&r.Recordings.DSP.Settings)
 
 	case dsp.OfSpectra:
-		if !c.Describe().Repeats && r.Recordings.singleChannels() {
+		if !c.Describe().Repeats && r.Recordings.inventory.IsByChannel() {
 			return 1
 		}
 	}
 
 	return 0
-}
-
-// singleChannels reports whether every row of the table of conditions means one microphone.
-func (r *Recordings) singleChannels() bool {
-	for _, file := range r.Files {
-		if file.Rows == nil {
-			return false
-		}
-
-		for _, row := range file.Rows.Rows {
-			if row.Channel == "" {
-				return false
-			}
-		}
-	}
-
-	return true
 }
 
 // Guesses for sizes that are unknown before files are opened.

@@ -24,7 +24,7 @@ func TestTarePattern(t *testing.T) {
 	const halves = "{triplets: split-halves}"
 	b := planFiles(t, files, sections+`file: "tare1_m{m:text}_u{u_inf_m_s}.npy", after: "tare2_m{m}_u{u_inf_m_s}.npy", `+
 		"drift: mean}}}", halves)
-	require.Equal(t, []string{"a_m1_u20.npy", "a_m1_u30.npy", "a_m2_u20.npy"}, b.Recordings.names())
+	require.Equal(t, []string{"a_m1_u20.npy", "a_m1_u30.npy", "a_m2_u20.npy"}, b.Recordings.inventory.Names())
 	for _, file := range b.Recordings.Files {
 		require.Len(t, file.Tares, 2, file.Name)
 		assert.Equal(t, "tare1"+file.Name[1:], file.Tares[0])

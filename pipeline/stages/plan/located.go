@@ -9,7 +9,8 @@ import (
 )
 
 // Located returns an error about a setting as an error about its key in the configuration. section is the section of
-// the experiment that contains the setting, such as ingest or dsp, unless the error names another. Located returns other errors unchanged.
+// the experiment that contains the setting, such as ingest or dsp, unless the error names another. Located returns
+// other errors unchanged.
 func (e *Experiment) Located(section string, err error) error {
 	bad, ok := errors.AsType[*setting.Error](err)
 	if !ok {
