@@ -43,13 +43,7 @@ func shortestChannel(info ingest.Info) int64 {
 // chooseChannels decides from the first recording which channels are used, and whether they are microphones or of a
 // balance.
 func (p *plan) chooseChannels(files []string, info ingest.Info) {
-	var channels []ingest.Channel
-	for _, channel := range info.Channels {
-		if hasSamples(channel) {
-			channels = append(channels, channel)
-		}
-	}
-
+	channels, _ := lists.Split(info.Channels, hasSamples)
 	if len(channels) == 0 {
 		p.note("%s has no channel of samples; pipeline inspect shows its contents", info.Path)
 		return

@@ -82,13 +82,7 @@ func (p *plan) keepOneKind(found []string) []string {
 		}
 	}
 
-	var kinds []string
-	for _, kind := range format.Names() {
-		if len(files[kind]) > 0 {
-			kinds = append(kinds, kind)
-		}
-	}
-
+	kinds, _ := lists.Split(format.Names(), func(kind string) bool { return len(files[kind]) > 0 })
 	slices.SortStableFunc(kinds, func(a, b string) int { return cmp.Compare(len(files[b]), len(files[a])) })
 	if len(kinds) == 0 {
 		p.note("no recordings (%s) were found below %s: this is a template to fill in", format.Titles(), p.dir)
@@ -124,23 +118,16 @@ func countAre(n int, thing string) string {
 // globs returns patterns that match the files: one for each folder and ending. Folders whose names differ only in a
 // number share a pattern.
 func globs(files []string) []string {
-	var all []string
-	for _, file := range files {
-		dir, base := filepath.Split(file)
-		glob := digits.ReplaceAllString(dir, "*") + "*" + filepath.Ext(base)
-		if !slices.Contains(all, glob) {
-			all = append(all, glob)
-		}
-	}
-
-	var needed []string
-	for _, glob := range all {
-		if !isCovered(glob, all) {
-			needed = append(needed, glob)
-		}
-	}
+	all := lists.Names(lists.Each(files, globOf))
+	_, needed := lists.Split(all, func(glob string) bool { return isCovered(glob, all) })
 
 	return needed
+}
+
+// globOf returns the pattern of the files of a folder that have the ending of a file.
+func globOf(file string) string {
+	dir, base := filepath.Split(file)
+	return digits.ReplaceAllString(dir, "*") + "*" + filepath.Ext(base)
 }
 
 // isCovered reports whether another pattern matches every name that a pattern matches. Speed*/*.txt covers
@@ -240,12 +227,7 @@ func digest(path string) string {
 }
 
 // except returns the texts that are not among others.
-func except(texts []string, others ...string) (left []string) {
-	for _, text := range texts {
-		if !slices.Contains(others, text) {
-			left = append(left, text)
-		}
-	}
-
+func except(texts []string, others ...string) []string {
+	_, left := lists.Split(texts, func(text string) bool { return slices.Contains(others, text) })
 	return left
 }

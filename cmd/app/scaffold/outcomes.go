@@ -93,11 +93,7 @@ func (p *plan) shortestForceName() int {
 
 // noteOtherChannels notes the channels that are not outcomes.
 func (p *plan) noteOtherChannels() {
-	var used []string
-	for _, column := range p.Columns {
-		used = append(used, column.Value)
-	}
-
+	used := lists.Each(p.Columns, func(column config.NamedString) string { return column.Value })
 	if others := except(p.Channels, used...); len(others) > 0 {
 		p.note("%s: left out, not called lift or drag: add to columns what was measured", strings.Join(others, ", "))
 	}
