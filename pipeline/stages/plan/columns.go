@@ -9,6 +9,7 @@ import (
 	"doubletake/internal/kv"
 	"doubletake/pipeline/config"
 	"doubletake/report/pairs"
+	"doubletake/train/experiment"
 )
 
 // DerivedSettings returns the definitions of the columns with the given names that are derived, as a part of a task's
@@ -68,42 +69,17 @@ func (e *Experiment) SetTolerances(c *pairs.Columns, outcomes []string) error {
 // of the intervals models. It returns a warning that explains this, or nil if no input is a column of names. If
 // TakeNames returns an error, the experiment is unchanged.
 func (e *Experiment) TakeNames(c *pairs.Columns) ([]ingest.Warning, error) {
-	var names, numbers []string
-	for _, input := range e.Train.Inputs {
-		if slices.Contains(c.Labels, input) {
-			names = append(names, input)
-		} else {
-			numbers = append(numbers, input)
-		}
-	}
-
-	if len(names) == 0 {
-		return nil, nil
-	}
-
-	const key = "train.inputs"
 	across, _ := e.Across()
-	base := e.Train.Honest.Base
-	switch {
-	case len(numbers) == 0:
-		return nil, e.Errorf(key, "%v are names: expected a condition of numbers too, which the network's inputs are", names)
-	case base != "gp":
-		return nil, e.Errorf(key, "%v are names, which the process of the intervals takes alone: expected honest: "+
-			"{base: gp}, found %s", names, base)
-	case slices.Contains(names, across):
-		return nil, e.Errorf(key, "repeats are paired across %s: it cannot be an input too", across)
+	numbers, names, err := experiment.NumbersAndNames(e.Train.Inputs, c.Labels, e.Train.Honest.Base, across)
+	if err != nil || len(names) == 0 {
+		return nil, e.Located("train", err)
 	}
 
 	declared := e.Roles().Declared()
-	things := slices.Clone(e.Ingest.Things)
-	for _, name := range names {
-		if !slices.Contains(declared, name) {
-			things = append(things, name)
-		}
-	}
-
+	isDeclared := func(name string) bool { return slices.Contains(declared, name) }
+	undeclared := slices.DeleteFunc(slices.Clone(names), isDeclared)
 	e.Train.Inputs = numbers
-	e.Ingest.Things = things
+	e.Ingest.Things = slices.Concat(e.Ingest.Things, undeclared)
 	text := fmt.Sprintf("%s: the calibrated predictions count what was measured of each %s; the network sees %s alone",
 		e.Name, strings.Join(names, " and "), strings.Join(numbers, ", "))
 
