@@ -9,6 +9,7 @@ import (
 
 	"doubletake/ingest/role"
 	"doubletake/ingest/vocabulary"
+	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 )
 
