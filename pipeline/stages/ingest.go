@@ -28,7 +28,9 @@ import (
 //   - 11: conditions, settings and channels that are implausible in their units are reported
 //   - 12: tops that an amplifier cut off are reported as clipping, and recordings that are cut short
 //   - 13: least and largest samples of channels with a negative scale are in order
-const ingestVersion = 13
+//   - 14: the conditions of all microphones of a run are compared with their units, not only those of the first;
+//     two gains of one microphone are refused
+const ingestVersion = 14
 
 // Outputs of the tasks of this stage.
 const (

@@ -32,17 +32,51 @@ func TestProposalsPassCheck(t *testing.T) {
 	}
 }
 
+// tableOfResults is a simulated table, for which init proposes roles.
+type tableOfResults struct {
+	name, head string
+	rows       int
+	row        func(i int) string
+	want       string // roles in the order of the columns, separated by blanks
+}
+
+// propose writes the table into a folder and compares the roles that init proposes with those that are wanted. It
+// returns what check says about the proposal.
+func (c tableOfResults) propose(t *testing.T) error {
+	t.Helper()
+
+	var b strings.Builder
+	b.WriteString(c.head + "\n")
+
+	for i := range c.rows {
+		b.WriteString(c.row(i) + "\n")
+	}
+
+	dir := t.TempDir()
+	write(t, dir, "results.csv", b.String())
+
+	r, err := Look(dir)
+	require.NoError(t, err)
+
+	var roles []string
+	for _, h := range strings.Split(c.head, ",") {
+		_, after, _ := strings.Cut(r.YAML, "      #   "+h+": ")
+		roles = append(roles, after[:max(0, strings.IndexAny(after, ",:\n"))])
+	}
+
+	assert.Equal(t, c.want, strings.Join(roles, " "), "%v", c.name)
+
+	_, err = checked(t, dir, r, r.YAML)
+
+	return err
+}
+
 // What the columns of tables of results are for, as an engineer reads their headers and values. Each table
 // is one on which the program went wrong, or its sibling; the numbers are simulated.
 func TestRolesOfColumns(t *testing.T) {
 	rng := rand.New(rand.NewPCG(51, 6))
 	noise := func(s float64) float64 { return s * rng.NormFloat64() }
-	for _, c := range []struct {
-		name, head string
-		rows       int
-		row        func(i int) string
-		want       string // roles in the order of the columns
-	}{
+	for _, c := range []tableOfResults{
 		{ // case nuisance-columns
 			"tunnel speed and density are read, not set", "Run_nr,Alpha,rpm,Rho,CL,CD", 79, func(i int) string {
 				a := -5 + 0.6*float64(i%43)
@@ -195,45 +229,32 @@ func TestRolesOfColumns(t *testing.T) {
 			}, "thing run remark input outcome remark",
 		},
 		{
-			"each condition once", "prop,J,CT", 24, func(i int) string {
-				return fmt.Sprintf("%c,%.2f,%.4f", 'A'+i/8, 0.1*float64(1+i%8), noise(1))
-			}, "thing input outcome",
-		},
-		{
-			"a design, each condition once", "feed_N,distance_mm,signal", 30, func(i int) string {
-				return fmt.Sprintf("%d,%d,%.2f", 1+i/10, 5*(i%10), noise(1))
-			}, "input input outcome",
-		},
-		{
 			"samples of which each has several rows", "sample,load_N,mu", 36, func(i int) string {
 				return fmt.Sprintf("%c,%d,%.4f", 'A'+i/12, 5*(1+i%6), noise(1))
 			}, "thing input outcome",
 		},
 	} {
-		var b strings.Builder
-		b.WriteString(c.head + "\n")
+		assert.NoError(t, c.propose(t), "%s", c.name)
+	}
+}
 
-		for i := range c.rows {
-			b.WriteString(c.row(i) + "\n")
-		}
-
-		dir := t.TempDir()
-		write(t, dir, "results.csv", b.String())
-
-		r, err := Look(dir)
-		require.NoError(t, err)
-
-		var roles []string
-		for _, h := range strings.Split(c.head, ",") {
-			_, after, _ := strings.Cut(r.YAML, "      #   "+h+": ")
-			roles = append(roles, after[:max(0, strings.IndexAny(after, ",:\n"))])
-		}
-
-		assert.Equal(t, c.want, strings.Join(roles, " "), "%v", c.name)
-
-		if _, err := checked(t, dir, r, r.YAML); (err != nil) != strings.HasSuffix(c.name, "each condition once") {
-			t.Errorf("%s: %v", c.name, err)
-		}
+// Roles are proposed for tables that measure each condition once, too, but check refuses the proposal: there are no
+// repeats that make two halves.
+func TestRolesWithoutRepeats(t *testing.T) {
+	rng := rand.New(rand.NewPCG(51, 7))
+	for _, c := range []tableOfResults{
+		{
+			"each condition once", "prop,J,CT", 24, func(i int) string {
+				return fmt.Sprintf("%c,%.2f,%.4f", 'A'+i/8, 0.1*float64(1+i%8), rng.NormFloat64())
+			}, "thing input outcome",
+		},
+		{
+			"a design, each condition once", "feed_N,distance_mm,signal", 30, func(i int) string {
+				return fmt.Sprintf("%d,%d,%.2f", 1+i/10, 5*(i%10), rng.NormFloat64())
+			}, "input input outcome",
+		},
+	} {
+		require.Error(t, c.propose(t), "%s", c.name)
 	}
 }
 
@@ -250,51 +271,103 @@ func TestFilesNextToRecordings(t *testing.T) {
 		`sidecar: {ending: .json, values: {alpha_deg: "alpha", wing: "wing", rpm: "motor.rpm"} }`)
 }
 
-// Parts of file names get a line where there are columns, too: of tables of results, which have each setting as often
-// as the first word says, and of a log.
+// filesOfNames says what the files are whose names a test gives.
+type filesOfNames int
+
+const (
+	tablesOfResults filesOfNames = iota // each file is a table of results
+	recordingsInLog                     // each file is a recording with a row in log.csv, which states alpha
+	tablesInLog                         // each file is a table of results with a row in log.csv
+)
+
+// Parts of file names get a line where there are columns, too: of tables of results, and of a log.
 func TestNamesBesideColumns(t *testing.T) {
-	for names, want := range map[string][2]string{
-		"3 APC_8x6 GWS_9x5 HQ_7x4":            {`things: ["thing"]`, `pattern: "{thing:text}_{_}.csv"`},
-		"2 A_U10 A_U20 B_U10 B_U20":           {"thing: thing: A, B", `pattern: "{thing:text}_U{u_inf_m_s}.csv"`},
-		"2 A_U10 A_U20 B_U10 B_U20 A_old":     {"thing: thing: A, B", `exclude: ["A_old.csv"]`},
-		"1 2024-05-01 2024-05-02":             {`across: "day"`, `pattern: "{day:text}.csv"`},
-		"1 Mon Tue Wed":                       {`across: "day"`, `pattern: "{day:text}.csv"`},
-		"1 sweep_a sweep_b":                   {"thing: remark, with it no rows are repeats", `run: "file"`},
-		"1 sweep5 sweep5-b":                   {"copy: remark, with it no rows are repeats", `run: "file"`},
-		"1 sweep5 sweep5-rep":                 {"copy: remark, with it no rows are repeats", `run: "file"`},
-		"1 APC_x GWS_y":                       {`things: ["thing", "thing_2"]`, "triplets: random-samples"},
-		"1 run0503 run0504":                   {`"0503" is read as 503, not as May 3, or March 5`, `run: "file"`},
-		"1 V7_5 V10_5 V12_5":                  {`"10_5" is read as two numbers, not as one`, "u_inf_m_s: "},
-		"1 run1 run2":                         {"run_number (run): run", `run: "file"`},
-		"log A_U10_1 A_U10_2 B_U20_3 B_U20_4": {"condition: run", `pattern: "{thing:text}_U{u_inf_m_s}_{_}.txt"`},
-		"log APC_1 APC_2 GWS_3 GWS_4":         {`things: ["thing"]`, `pattern: "{thing:text}_{_}.txt"`},
-		"log yaw0_x1 x2_yaw9 yaw0_x3 x4_yaw9": {`conditions: "conditions.csv"`, "inputs: [alpha_deg, yaw]"},
-		"log U5_1 U5_2 U9_3 again":            {`conditions: "log.csv"`, "triplets: random-samples"},
-		"tables A_1 A_2 B_3 B_4":              {`repeats: ["thrust"]`, `inputs: [rpm, alpha_deg] # what`},
-		"log a0_1 a0_2 a5_3 a10_4": {
-			"inputs: [alpha_deg]", "alpha_deg: left out, a column has its name; a10_4.txt states 10, the column 5:",
+	for _, c := range []struct {
+		kind    filesOfNames
+		repeats int    // rows of each setting in a table of results; 0: the files are recordings
+		names   string // of the files, without their endings, separated by blanks
+		want    [2]string
+	}{
+		{
+			tablesOfResults, 3, "APC_8x6 GWS_9x5 HQ_7x4",
+			[2]string{`things: ["thing"]`, `pattern: "{thing:text}_{_}.csv"`},
+		},
+		{
+			tablesOfResults, 2, "A_U10 A_U20 B_U10 B_U20",
+			[2]string{"thing: thing: A, B", `pattern: "{thing:text}_U{u_inf_m_s}.csv"`},
+		},
+		{
+			tablesOfResults, 2, "A_U10 A_U20 B_U10 B_U20 A_old",
+			[2]string{"thing: thing: A, B", `exclude: ["A_old.csv"]`},
+		},
+		{tablesOfResults, 1, "2024-05-01 2024-05-02", [2]string{`across: "day"`, `pattern: "{day:text}.csv"`}},
+		{tablesOfResults, 1, "Mon Tue Wed", [2]string{`across: "day"`, `pattern: "{day:text}.csv"`}},
+		{
+			tablesOfResults, 1, "sweep_a sweep_b",
+			[2]string{"thing: remark, with it no rows are repeats", `run: "file"`},
+		},
+		{
+			tablesOfResults, 1, "sweep5 sweep5-b",
+			[2]string{"copy: remark, with it no rows are repeats", `run: "file"`},
+		},
+		{
+			tablesOfResults, 1, "sweep5 sweep5-rep",
+			[2]string{"copy: remark, with it no rows are repeats", `run: "file"`},
+		},
+		{tablesOfResults, 1, "APC_x GWS_y", [2]string{`things: ["thing", "thing_2"]`, "triplets: random-samples"}},
+		{
+			tablesOfResults, 1, "run0503 run0504",
+			[2]string{`"0503" is read as 503, not as May 3, or March 5`, `run: "file"`},
+		},
+		{
+			tablesOfResults, 1, "V7_5 V10_5 V12_5",
+			[2]string{`"10_5" is read as two numbers, not as one`, "u_inf_m_s: "},
+		},
+		{tablesOfResults, 1, "run1 run2", [2]string{"run_number (run): run", `run: "file"`}},
+		{
+			recordingsInLog, 0, "A_U10_1 A_U10_2 B_U20_3 B_U20_4",
+			[2]string{"condition: run", `pattern: "{thing:text}_U{u_inf_m_s}_{_}.txt"`},
+		},
+		{
+			recordingsInLog, 0, "APC_1 APC_2 GWS_3 GWS_4",
+			[2]string{`things: ["thing"]`, `pattern: "{thing:text}_{_}.txt"`},
+		},
+		{
+			recordingsInLog, 0, "yaw0_x1 x2_yaw9 yaw0_x3 x4_yaw9",
+			[2]string{`conditions: "conditions.csv"`, "inputs: [alpha_deg, yaw]"},
+		},
+		{recordingsInLog, 0, "U5_1 U5_2 U9_3 again", [2]string{`conditions: "log.csv"`, "triplets: random-samples"}},
+		{tablesInLog, 4, "A_1 A_2 B_3 B_4", [2]string{`repeats: ["thrust"]`, `inputs: [rpm, alpha_deg] # what`}},
+		{
+			recordingsInLog, 0, "a0_1 a0_2 a5_3 a10_4",
+			[2]string{"inputs: [alpha_deg]", "alpha_deg: left out, a column has its name; a10_4.txt states 10, the column 5:"},
 		},
 	} {
-		dir, kind, times := t.TempDir(), names[0], max(1, int(names[0]-'0')%8)
+		dir := t.TempDir()
 		log := "file,alpha\n"
-		for i, name := range strings.Fields(names)[1:] {
+		for i, name := range strings.Fields(c.names) {
 			log += fmt.Sprintf("%s,%d\n", name, 5*(i/2))
-			rows := "rpm,thrust (N)\n"
-			for k := range 6 * times {
-				rows += fmt.Sprintf("%d,%.3f\n", 1000+500*(k/times), 1+math.Sin(float64(100*i+k)))
-			}
-
-			if kind == 'l' {
+			if c.kind == recordingsInLog {
 				balance(t, dir, name+".txt", 60+i)
 			} else {
-				write(t, dir, name+".csv", rows)
+				write(t, dir, name+".csv", thrustRows(i, c.repeats))
 			}
 		}
 
-		if kind > '9' {
+		if c.kind != tablesOfResults {
 			write(t, dir, "log.csv", log)
 		}
 
-		contains(t, loads(t, dir).YAML, want[:]...)
+		contains(t, loads(t, dir).YAML, c.want[:]...)
 	}
+}
+
+// thrustRows returns table number n of results: six shaft speeds, each with the given number of rows.
+func thrustRows(n, repeats int) string {
+	rows := "rpm,thrust (N)\n"
+	for k := range 6 * repeats {
+		rows += fmt.Sprintf("%d,%.3f\n", 1000+500*(k/repeats), 1+math.Sin(float64(100*n+k)))
+	}
+
+	return rows
 }

@@ -135,17 +135,49 @@ func rows(n int, format string) string {
 	return b.String()
 }
 
-// TestHeaderShapes reads headers as instruments and people write them. The expected names,
-// units and rates are what a person reads in them.
-// cmd/app has it as case title-above-header.
-func TestHeaderShapes(t *testing.T) {
-	const xy, xyz = "%[1]g,1#\n", "%[1]g,1#,2#\n"
-	for _, c := range []struct {
-		name, text string
-		want       string // names and units
-		rate       float64
-		warns      string
-	}{
+// A headerShape is a header as instruments and people write it. The expected names, units and rates are what a person
+// reads in it.
+type headerShape struct {
+	name, text string
+	want       string  // names and units
+	rateHz     float64 // 0: none
+	warns      string  // codes of warnings
+}
+
+// Rows of two and of three columns, for headers whose cells commas separate.
+const xy, xyz = "%[1]g,1#\n", "%[1]g,1#,2#\n"
+
+// check opens the text and compares its columns with those that are wanted.
+func (c headerShape) check(t *testing.T) {
+	t.Helper()
+
+	r, err := openString(c.text, ingest.Options{})
+	require.NoError(t, err, "%s", c.name)
+
+	var names, warns []string
+	info := r.Info()
+	for _, ch := range info.Channels {
+		names = append(names, strings.TrimSuffix(ch.Name+" ["+ch.Unit+"]", " []"))
+	}
+
+	for _, w := range info.Warnings {
+		if w.Code != "clock-unit" { // whole numbers without a unit
+			warns = append(warns, w.Code)
+		}
+	}
+
+	assert.Equal(t, c.want, strings.Join(names, ", "), "%s: names and units", c.name)
+	assert.InDelta(t, c.rateHz, info.Channels[0].RateHz, 1e-6*c.rateHz, "%s: rate", c.name)
+	assert.Equal(t, c.warns, strings.Join(warns, " "), "%s: warnings", c.name)
+
+	for k, values := range ingesttest.ReadAll(t, r) {
+		assert.Len(t, values, int(info.Channels[k].Samples), "%s: values of channel %d", c.name, k)
+	}
+}
+
+// Titles and the names of groups of columns stand above the names. cmd/app has the title as case title-above-header.
+func TestTitlesAndGroups(t *testing.T) {
+	for _, c := range []headerShape{
 		{"title", "Run 7 of the wing\nt (s),Fx (N)\n" + rows(9, xy), "t [s], Fx [N]", 1, ""},
 		{"title as wide as the rows", ",Balance,\nt (s),Fx (N),Fz (N)\n" + rows(9, xyz), "t [s], Fx [N], Fz [N]", 1, ""},
 		{
@@ -165,7 +197,16 @@ func TestHeaderShapes(t *testing.T) {
 		{"two titles", "Wing,,\n,Balance,\nt (s),Fx (N),Fz (N)\n" + rows(9, xyz), "t [s], Fx [N], Fz [N]", 1, ""},
 		{"names that are units", "Motor 1,,\nV,A,W\n" + rows(9, xyz), "V, A, W", 0, ""},
 		{"names and units that are units", "h,m\ns,N\n" + rows(9, xy), "h [s], m [N]", 0, ""},
+		{"four lines", "Wing 7\nt,Fx,Fz\ns,N,N\nraw,raw,raw\n" + rows(9, xyz), "t [s], Fx [N], Fz [N]", 1, ""},
+		{"four lines, no units", "Wing 7\nCard 1\nt,Fx,Fz\nraw,raw,raw\n" + rows(9, xyz), "t [s], Fx, Fz", 1, ""},
+	} {
+		c.check(t)
+	}
+}
 
+// Separators at the ends of lines make no columns.
+func TestTrailingSeparators(t *testing.T) {
+	for _, c := range []headerShape{
 		{"trailing commas", "t,Voltage,,,\n" + rows(9, "%g,1#,,,\n"), "t [s], Voltage", 1, ""}, // case trailing-commas
 		{"trailing commas of the header", "t,Voltage,,,\n" + rows(9, xy), "t [s], Voltage", 1, ""},
 		{"trailing commas of the rows", "t,Voltage\n" + rows(9, "%g,1#,,,\n"), "t [s], Voltage", 1, ""},
@@ -173,14 +214,28 @@ func TestHeaderShapes(t *testing.T) {
 		{"trailing tabs", "t\tVoltage\t\t\n" + rows(9, "%g\t1#\t\t\t\n"), "t [s], Voltage", 1, ""},
 		{"names of empty columns", "t,F,Note,\n" + rows(9, "%g,1#,,\n"), "t [s], F", 1, "text-column"},
 		{"trailing commas of some rows", "t,F\n" + rows(5, "%g,1#,,\n") + "5,1\n6,1,\n7,1\n", "t [s], F", 1, ""},
+	} {
+		c.check(t)
+	}
+}
 
+// Dashes underline names.
+func TestDashesInHeaders(t *testing.T) {
+	for _, c := range []headerShape{
 		{"dashes", "  alpha     CL\n ------ --------\n" + rows(9, "%g 1#\n"), "alpha, CL", 0, ""}, // case dashes-under-header
 		{"dashes with commas", "alpha,CL\n-----,--\n" + rows(9, xy), "alpha, CL", 0, ""},
 		{"double line", "alpha CL\n========\n" + rows(9, "%g 1#\n"), "alpha, CL", 0, ""},
 		{"dashes between names and units", "t CL\n--- ---\n(s) (-)\n" + rows(9, "%g 1#\n"), "t [s], CL", 1, ""},
 		{"dashes in comments", "# t CL\n# -----\n" + rows(9, "%g 1#\n"), "t [s], CL", 1, ""},
 		{"dashes above and below", "------\nt CL\n------\n" + rows(9, "%g 1#\n"), "t [s], CL", 1, ""},
+	} {
+		c.check(t)
+	}
+}
 
+// Units stand in a row of their own, in brackets, or behind the names.
+func TestUnitsInHeaders(t *testing.T) {
+	for _, c := range []headerShape{
 		{"units bare", "t,M,p\nms,N·m,hPa\n" + rows(9, xyz), "t [ms], M [N·m], p [hPa]", 1000, ""},
 		{"units in brackets", "t,M,n\n[ms],[N·m],[-]\n" + rows(9, xyz), "t [ms], M [N·m], n", 1000, ""},
 		{"units in round brackets", "Time\tFx\n(s)\t(N)\n" + rows(9, "%g\t1#\n"), "Time [s], Fx [N]", 1, ""},
@@ -188,7 +243,23 @@ func TestHeaderShapes(t *testing.T) {
 		{"units with a blank", "t [s]  M [N m]\n" + rows(9, "%g 1#\n"), "t [s], M [N m]", 1, ""},
 		{"names and units in comments", "# t F\n# [ms] [N]\n" + rows(9, "%g 1#\n"), "t [ms], F [N]", 1000, ""},
 		{"names with brackets", "t (s),F (raw),(x) y (z)\n" + rows(9, xyz), "t [s], F [raw], (x) y [z]", 1, ""},
+		{"quantity over unit", "t/s,Fx/N,CL/CD\n" + rows(9, xyz), "t [s], Fx [N], CL/CD", 1, ""},
+		{"ratios", "T/W,S/N,rad/s\n" + rows(9, xyz), "T/W, S/N, rad/s", 0, ""},
+		{"units with in and a comma", "Zeit in ms;Kraft, N\n" + rows(9, "%g;1#\n"), "Zeit [ms], Kraft [N]", 1000, ""},
+		{"units behind a blank", "t in s;U km/h;n in U/min\n" + rows(9, "%g;1#;1\n"), "t [s], U [km/h], n [U/min]", 1, ""},
+		{
+			"units as words", "Time,Force,M\nseconds,Newton,Newton meter\n" + rows(9, xyz),
+			"Time [s], Force [N], M [Newton meter]", 1, "",
+		},
+		{"units in tight brackets", "t(ms),F(kgf),F(t)\n" + rows(9, xyz), "t [ms], F [kgf], F(t)", 1000, ""},
+	} {
+		c.check(t)
+	}
+}
 
+// Oscilloscopes, loggers and LabVIEW write keys and blocks of their own above the columns.
+func TestHeadersOfInstruments(t *testing.T) {
+	for _, c := range []headerShape{
 		{"Keysight", "x-axis,1,2\nsecond,Volt,Volt\n" + rows(9, xyz), "x-axis [s], 1 [V], 2 [V]", 1, ""},
 		{
 			"Rigol", "X,CH1,Start,Increment,\nSequence,Volt,0.000000e+00,1.000000e-06\n" +
@@ -230,14 +301,19 @@ func TestHeaderShapes(t *testing.T) {
 			"Time [s], Ampl", 1, "",
 		},
 		{"Pico", "Time,Channel A\n(ms),(V)\n\n" + rows(9, xy), "Time [ms], Channel A [V]", 1000, ""},
-
 		{
 			"Campbell", "\"TOA5\",\"CR1\",\"CR1\",\"12\"\n\"TIMESTAMP\",\"RECORD\",\"Fx\",\"Fz\"\n\"TS\",\"RN\",\"N\",\"N\"\n" +
 				"\"\",\"\",\"Avg\",\"Avg\"\n" + rows(9, "\"2024-05-01 12:00:0#\",%g,1#,2#\n"),
 			"TIMESTAMP [s], RECORD [RN], Fx [N], Fz [N]", 1, "",
 		},
-		{"four lines", "Wing 7\nt,Fx,Fz\ns,N,N\nraw,raw,raw\n" + rows(9, xyz), "t [s], Fx [N], Fz [N]", 1, ""},
-		{"four lines, no units", "Wing 7\nCard 1\nt,Fx,Fz\nraw,raw,raw\n" + rows(9, xyz), "t [s], Fx, Fz", 1, ""},
+	} {
+		c.check(t)
+	}
+}
+
+// A column of dates and times of the day is a clock in s.
+func TestTimesOfDay(t *testing.T) {
+	for _, c := range []headerShape{
 		{
 			"date and time", "Date,Time,Fx\ndd.mm.yyyy,hh:mm:ss,N\n" + rows(9, "01.05.2024,12:00:0#,%g\n"),
 			"Time [s], Fx [N]", 1, "text-column",
@@ -252,7 +328,16 @@ func TestHeaderShapes(t *testing.T) {
 		{"midnight of half a day", "Time,F\n11:59:59 PM,1\n12:00:00 AM,2\n12:00:01 AM,3\n", "Time [s], F", 1, ""},
 		{"a clock that goes back", "Time,F\n12:00:02,1\n12:00:01,2\n12:00:03,3\n", "F", 0, "text-column"},
 		{"time beside a clock", "Time,t,F\n" + rows(9, "12:00:0#,%g,1#\n"), "t [s], F", 1, "text-column"},
+		{"American dates", "Stamp,F\n" + rows(9, "5/1/2024 1:00:0# PM,%g\n"), "Stamp [s], F", 1, ""},
+		{"dates of two digits", "Stamp,F\n" + rows(9, "1.5.24 1:00:0#,%g\n"), "Stamp [s], F", 1, ""},
+	} {
+		c.check(t)
+	}
+}
 
+// A name says that a column is the time, and may state its unit.
+func TestNamesOfTime(t *testing.T) {
+	for _, c := range []headerShape{
 		{"time_ms", "time_ms,F\n" + rows(9, xy), "time_ms [ms], F", 1000, ""}, // case time-names, with the next three
 		{"timestamp_us", "timestamp_us,F\n" + rows(9, "#000,%g\n"), "timestamp_us [us], F", 1000, ""},
 		{"millis", "millis,F\n" + rows(9, xy), "millis [ms], F", 1000, ""},
@@ -262,6 +347,19 @@ func TestHeaderShapes(t *testing.T) {
 		{"days of a spreadsheet", "Time,F\n" + rows(9, "45412.5000#,%g\n"), "Time [day], F", 1 / 0.864, ""},
 		{"T is a temperature", "T,F\n" + rows(9, xy), "T, F", 0, ""},
 		{"t is not even", "t,F\n3,1\n1,2\n4,3\n1,4\n", "t, F", 0, "clock-useless"},
+		{"timeMs", "timeMs,F\n" + rows(9, xy), "timeMs [ms], F", 1000, ""},
+		{"ms", "ms,F\n" + rows(9, xy), "ms [ms], F", 1000, ""},
+		{"Laufzeit", "Laufzeit [us];F\n" + rows(9, "%g;1#\n"), "Laufzeit [us], F", 1e6, ""},
+		{"rel_time_s", "rel_time_s,F\n" + rows(9, xy), "rel_time_s [s], F", 1, ""},
+		{"a better column", "t,F,millis\n" + rows(9, xyz), "t, F, millis [ms]", 1000, ""},
+	} {
+		c.check(t)
+	}
+}
+
+// A line above the names states the rate, or the step of time.
+func TestRatesInHeaders(t *testing.T) {
+	for _, c := range []headerShape{
 		{"rate with thousands", "# fs = 51,200 Hz\nF,M\n" + rows(9, xy), "F, M", 51200, ""},
 		{"rate", "# fs = 1000 Hz\nF,M\n" + rows(9, xy), "F, M", 1000, ""},
 		{"rate with a percent sign", "% Sampling rate: 51200\nF M\n" + rows(9, "%g 1#\n"), "F, M", 51200, ""},
@@ -288,7 +386,14 @@ func TestHeaderShapes(t *testing.T) {
 		{"two rates", "# fs = 2000\n# dt = 0.001\nF,M\n" + rows(9, xy), "F, M", 2000, "rates-contradict"},
 		{"a duration is no step", "# Sampling time: 10 s\nF,M\n" + rows(9, xy), "F, M", 0, ""},
 		{"a rate of what", "# fs = 50 kilohertz\nF,M\n" + rows(9, xy), "F, M", 0, ""},
+	} {
+		c.check(t)
+	}
+}
 
+// A line may list the names, as Tecplot's VARIABLES does; numbers of columns and channels are not names.
+func TestListedNames(t *testing.T) {
+	for _, c := range []headerShape{
 		{
 			"Tecplot", "TITLE = \"w\"\nVARIABLES = \"x [m]\" \"cp\"\nZONE T=\"a\", I=9, F=POINT\n" + rows(9, "%g 1#\n"),
 			"x [m], cp", 0, "",
@@ -296,51 +401,12 @@ func TestHeaderShapes(t *testing.T) {
 		{"Tecplot with commas", "VARIABLES = \"x\", \"c p\"\nZONE I=9\n" + rows(9, "%g 1#\n"), "x, c p", 0, ""},
 		{"Tecplot line by line", "VARIABLES = \"x\"\n\"cp\"\nZONE I=9\n" + rows(9, "%g 1#\n"), "x, cp", 0, ""},
 		{"list in a comment", "# Columns: t F\n" + rows(9, "%g 1#\n"), "t [s], F", 1, ""},
-
 		{"numbers of channels", "1,2,3\nt,F,M\n" + rows(9, xyz), "t [s], F, M", 1, ""},
 		{"numbers below names", "t,F,M\n1,2,3\ns,N,Nm\n" + rows(9, xyz), "t [s], F [N], M [Nm]", 1, ""},
 		{"brackets that differ", "Cp (x/c=0.5),Cp (x/c=0.6)\n" + rows(9, xy), "Cp (x/c=0.5), Cp (x/c=0.6)", 0, ""},
-		{"quantity over unit", "t/s,Fx/N,CL/CD\n" + rows(9, xyz), "t [s], Fx [N], CL/CD", 1, ""},
-		{"ratios", "T/W,S/N,rad/s\n" + rows(9, xyz), "T/W, S/N, rad/s", 0, ""},
-		{"units with in and a comma", "Zeit in ms;Kraft, N\n" + rows(9, "%g;1#\n"), "Zeit [ms], Kraft [N]", 1000, ""},
-		{"units behind a blank", "t in s;U km/h;n in U/min\n" + rows(9, "%g;1#;1\n"), "t [s], U [km/h], n [U/min]", 1, ""},
-		{
-			"units as words", "Time,Force,M\nseconds,Newton,Newton meter\n" + rows(9, xyz),
-			"Time [s], Force [N], M [Newton meter]", 1, "",
-		},
-		{"units in tight brackets", "t(ms),F(kgf),F(t)\n" + rows(9, xyz), "t [ms], F [kgf], F(t)", 1000, ""},
 		{"decimal commas in quotes", "\"t\",\"F\"\n" + rows(9, "\"0,00#\",\"%g,5\"\n"), "t [s], F", 1000, ""},
-
-		{"timeMs", "timeMs,F\n" + rows(9, xy), "timeMs [ms], F", 1000, ""},
-		{"ms", "ms,F\n" + rows(9, xy), "ms [ms], F", 1000, ""},
-		{"Laufzeit", "Laufzeit [us];F\n" + rows(9, "%g;1#\n"), "Laufzeit [us], F", 1e6, ""},
-		{"rel_time_s", "rel_time_s,F\n" + rows(9, xy), "rel_time_s [s], F", 1, ""},
-		{"American dates", "Stamp,F\n" + rows(9, "5/1/2024 1:00:0# PM,%g\n"), "Stamp [s], F", 1, ""},
-		{"dates of two digits", "Stamp,F\n" + rows(9, "1.5.24 1:00:0#,%g\n"), "Stamp [s], F", 1, ""},
-		{"a better column", "t,F,millis\n" + rows(9, xyz), "t, F, millis [ms]", 1000, ""},
 	} {
-		r, err := openString(c.text, ingest.Options{})
-		require.NoError(t, err, "%s", c.name)
-
-		var names, warns []string
-		info := r.Info()
-		for _, ch := range info.Channels {
-			names = append(names, strings.TrimSuffix(ch.Name+" ["+ch.Unit+"]", " []"))
-		}
-
-		for _, w := range info.Warnings {
-			if w.Code != "clock-unit" { // whole numbers without a unit
-				warns = append(warns, w.Code)
-			}
-		}
-
-		assert.Equal(t, c.want, strings.Join(names, ", "), "%s: names and units", c.name)
-		assert.InDelta(t, c.rate, info.Channels[0].RateHz, 1e-6*c.rate, "%s: rate", c.name)
-		assert.Equal(t, c.warns, strings.Join(warns, " "), "%s: warnings", c.name)
-
-		for k, values := range ingesttest.ReadAll(t, r) {
-			assert.Len(t, values, int(info.Channels[k].Samples), "%s: values of channel %d", c.name, k)
-		}
+		c.check(t)
 	}
 }
 

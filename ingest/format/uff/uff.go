@@ -231,22 +231,40 @@ func names(records []*record) []string {
 		}
 	}
 
-	names := make([]string, len(records))
-	taken := map[string]bool{}
+	names := make([]string, len(records)) // "" until a record has a name
+	taken := map[string]bool{"": true}
 	for i := range records {
-		names[i] = strconv.Itoa(i + 1)
 		for k := range kinds {
 			name := kinds[k][i]
-			if name != "" && counts[k][name] == 1 && !taken[name] {
+			if counts[k][name] == 1 && !taken[name] {
 				names[i] = name
+				taken[name] = true
+
 				break
 			}
 		}
+	}
 
-		taken[names[i]] = true
+	for i := range names {
+		if names[i] == "" {
+			names[i] = unlike(taken, strconv.Itoa(i+1))
+		}
 	}
 
 	return names
+}
+
+// unlike returns the number of a record as its name, with # before it if the name is taken: a label may be a number,
+// too. It adds the name to taken.
+func unlike(taken map[string]bool, number string) string {
+	name := number
+	for taken[name] {
+		name = "#" + name
+	}
+
+	taken[name] = true
+
+	return name
 }
 
 // reader is a reader of named arrays that knows which channels are not time series.

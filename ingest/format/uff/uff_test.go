@@ -214,3 +214,10 @@ func TestNoLastDelimiter(t *testing.T) {
 	_, err := Format.Open(ingesttest.Source(b[:at]), ingest.Options{})
 	require.NoError(t, err)
 }
+
+// No two records have the same name, although a label may be the number of another record.
+func TestNamesDiffer(t *testing.T) {
+	force := &record{label: "force"}
+	assert.Equal(t, []string{"#1", "1", "3"}, names([]*record{force, {label: "1"}, force}))
+	assert.Equal(t, []string{"1", "velocity", "3"}, names([]*record{force, {label: "velocity"}, force}))
+}
