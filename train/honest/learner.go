@@ -197,8 +197,8 @@ func outsideTraining(s triplets.Set) []bool {
 	return outside
 }
 
-// Retrained calibrates networks. full was trained on all rows except the test part; retrained returns the model that
-// was trained without the given group as well. Its results are like the results of Process.
+// Retrained calibrates networks. full was trained on the training rows; retrained returns the model that was trained
+// without the given group as well. Its results are like the results of Process.
 func (l Learner) Retrained(ctx context.Context, s triplets.Set, g Grouping, full *Model,
 	retrained func(group int) (*Model, error),
 ) (*Model, *interval.Prediction, error) {
@@ -206,12 +206,7 @@ func (l Learner) Retrained(ctx context.Context, s triplets.Set, g Grouping, full
 		return absent(couples), nil, nil
 	}
 
-	test := make([]bool, s.N)
-	for i := range test {
-		test[i] = s.Part != nil && s.Part[i] == triplets.Test
-	}
-
-	t := leaveOneOut(s, g, test)
+	t := leaveOneOut(s, g, outsideTraining(s))
 	var left []LeftOut
 	for _, h := range t.held {
 		m, err := retrained(h.Group)
