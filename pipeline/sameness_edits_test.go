@@ -5,12 +5,10 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"doubletake/internal/testfile"
 	"doubletake/pipeline/config"
@@ -241,80 +239,6 @@ func (p *editedProject) repeatCondition(t *testing.T) {
 	place := p.rng.IntN(len(lines))
 	line := p.pick(lines)
 	write(t, p.dir, "log.csv", strings.Join(slices.Insert(lines, place, line), ""))
-}
-
-// harm does what must not change any result, and returns its description. In half of the cases it does nothing: "".
-func (p *editedProject) harm(t *testing.T) string {
-	t.Helper()
-
-	cache := filepath.Join(p.dir, "runs", ".cache")
-
-	switch p.rng.IntN(8) {
-	case 0:
-		p.killRun(t)
-		return "killed"
-
-	case 1:
-		objects, err := filepath.Glob(filepath.Join(cache, "objects", "*", "*"))
-		require.NoError(t, err)
-
-		if len(objects) < 2 {
-			return ""
-		}
-
-		first := 1 + p.rng.IntN(len(objects)-1)
-		second := p.rng.IntN(first)
-		exchange(t, objects[first], objects[second])
-
-		return "two results of the cache exchanged"
-
-	case 2:
-		part := p.pick([]string{"index", "published", "objects", ""})
-		require.NoError(t, os.RemoveAll(filepath.Join(cache, part)))
-
-		return "part of the cache removed"
-
-	case 3:
-		files := filesBelow(cache)
-		if len(files) == 0 {
-			return ""
-		}
-
-		path := p.pick(files)
-		p.flipBit(t, path, 0)
-
-		return "bit of " + strings.TrimPrefix(path, cache)
-	}
-
-	return ""
-}
-
-// killedVariable is the environment variable that names the project whose run is killed.
-const killedVariable = "DOUBLETAKE_KILLED"
-
-// killRun starts a run of the project in a process of its own and kills it after at most 0.4 s.
-func (p *editedProject) killRun(t *testing.T) {
-	t.Helper()
-
-	cmd := exec.Command(os.Args[0], "-test.run=^TestRunThatIsKilled$")
-	cmd.Env = append(os.Environ(), killedVariable+"="+p.dir)
-	require.NoError(t, cmd.Start())
-
-	time.Sleep(time.Duration(p.rng.IntN(400)) * time.Millisecond)
-	require.NoError(t, cmd.Process.Kill())
-	_ = cmd.Wait() // it was killed
-}
-
-// TestRunThatIsKilled is the process that killRun starts.
-func TestRunThatIsKilled(t *testing.T) {
-	dir := os.Getenv(killedVariable)
-	if dir == "" {
-		t.Skip("started by TestSameness")
-	}
-
-	p := &editedProject{dir: dir}
-	p.readConfig(t, testfile.Read(t, filepath.Join(dir, "pipeline.yaml")))
-	p.run(t)
 }
 
 // exchange exchanges two files.

@@ -22,6 +22,9 @@ type editedProject struct {
 	kind   string         // a key of projects
 	config map[string]any // pipeline.yaml
 	log    []string       // of the edits
+
+	// Names in the work directory when the lists of published files may have been lost, see loseLists.
+	unlisted map[string]bool
 }
 
 // quickTraining is a training that takes a moment. Its inputs and its held-out conditions are inserted.
@@ -64,7 +67,9 @@ var projects = map[string]string{
 func newEditedProject(t *testing.T, rng *rand.Rand, kind string) *editedProject {
 	t.Helper()
 
-	p := &editedProject{dir: t.TempDir(), rng: rng, kind: kind, log: []string{"project " + kind}}
+	p := &editedProject{
+		dir: t.TempDir(), rng: rng, kind: kind, log: []string{"project " + kind}, unlisted: map[string]bool{},
+	}
 	p.readConfig(t, []byte("version: 1\nexperiments:\n  e:"+projects[kind]))
 	require.NoError(t, os.Mkdir(filepath.Join(p.dir, "data"), 0o755))
 

@@ -21,10 +21,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Whatever the edits of keys, files and names, kills of runs and damage of the cache, a run gives byte for byte what a
-// run in a fresh work directory gives, or the same error. The edits are the same in each run of the test, so that a
-// change of the program is the only cause of a failure. DOUBLETAKE_LONG=1 takes more steps, DOUBLETAKE_STEPS the number
-// of steps that it gives. To search for faults, give other seeds by DOUBLETAKE_SEED.
+// Whatever the edits of keys, files and names, and whatever the harms (kills of runs, damage of the cache, links), a
+// run gives byte for byte what a run in a fresh work directory gives, or the same error. The edits are the same in each
+// run of the test, so that a change of the program is the only cause of a failure. DOUBLETAKE_LONG=1 takes more steps,
+// DOUBLETAKE_STEPS the number of steps that it gives. To search for faults, give other seeds by DOUBLETAKE_SEED.
 func TestSameness(t *testing.T) {
 	steps, seed := samenessSettings(t)
 	t.Logf("DOUBLETAKE_SEED=%d, %d steps", seed, steps)
@@ -204,27 +204,40 @@ func (p *editedProject) run(t *testing.T) projectRun {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 
-	_, err = project.Run(ctx, pipeline.Options{Jobs: 2, KeepGoing: true})
+	result, err := project.Run(ctx, pipeline.Options{Jobs: 2, KeepGoing: true})
 	if err != nil {
 		return projectRun{failure: err.Error()}
 	}
 
-	work := filepath.Join(p.dir, "runs")
-	files := []string{filepath.Join(work, "report.md"), filepath.Join(work, "report.html")}
 	for experiment := range p.experiments() {
-		require.DirExists(t, filepath.Join(work, experiment))
-		files = append(files, filesBelow(filepath.Join(work, experiment))...)
+		require.DirExists(t, filepath.Join(p.work(), experiment))
 	}
 
+	return projectRun{results: p.results(t, result.Foreign)}
+}
+
+// results returns the content of all files in the work directory, by name, except the cache and its lock. It leaves out
+// the folders of former experiments: those that the run has named, and those of which the list was lost.
+func (p *editedProject) results(t *testing.T, former []string) map[string]string {
+	t.Helper()
+
+	work, err := filepath.EvalSymlinks(p.work())
+	require.NoError(t, err)
+
 	results := map[string]string{}
-	for _, path := range files {
+	for _, path := range filesBelow(work) {
 		name, err := filepath.Rel(work, path)
 		require.NoError(t, err)
 
-		results[name] = string(testfile.Read(t, path))
+		top, _, below := strings.Cut(filepath.ToSlash(name), "/")
+		_, isPresent := p.experiments()[top]
+		isLost := below && p.unlisted[top] && !isPresent
+		if top != ".cache" && top != ".lock" && !isLost && !slices.Contains(former, top) {
+			results[name] = string(testfile.Read(t, path))
+		}
 	}
 
-	return projectRun{results: results}
+	return results
 }
 
 // runTwice runs the project in its work directory and in a fresh one, which is removed afterwards. If the configuration

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"io"
+	"os"
 	"slices"
 	"sync"
 )
@@ -116,7 +117,7 @@ func (x *hashed) readOnce(path string, hold bool) error {
 	if hold {
 		size, err = x.readHeld(path)
 	} else {
-		x.sum, size, err = hashFile(path)
+		x.sum, size, err = hashRaw(path)
 	}
 
 	if err != nil {
@@ -156,7 +157,7 @@ func (x *hashed) unchanged(file File) bool {
 // readHeld sets the hash of the file at path and keeps its contents. It reads and hashes the file part by part, so that
 // each part is hashed while the processor's caches still have it. It returns the number of bytes read.
 func (x *hashed) readHeld(path string) (size int64, err error) {
-	file, err := OpenOwn(path)
+	file, err := os.Open(path)
 	if err != nil {
 		return 0, err
 	}
@@ -184,7 +185,18 @@ func (x *hashed) readHeld(path string) (size int64, err error) {
 // hashPart is the number of bytes that are read and hashed at a time.
 const hashPart = 1 << 18
 
-// hashFile returns the SHA-256 of the file at path, as hex, and its size in bytes.
+// hashRaw returns the SHA-256 of the raw file at path, as hex, and its size in bytes. A raw file may be a link.
+func hashRaw(path string) (sum string, size int64, err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return "", 0, err
+	}
+	defer file.Close()
+
+	return hashOpen(file)
+}
+
+// hashFile returns the SHA-256 of a file of a work directory that Own accepts, as hex, and its size in bytes.
 func hashFile(path string) (sum string, size int64, err error) {
 	file, err := OpenOwn(path)
 	if err != nil {
