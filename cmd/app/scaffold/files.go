@@ -173,11 +173,7 @@ func (p *plan) leaveCopies(files []string, name vocabulary.Pattern) []string {
 		return files
 	}
 
-	digests := make([]string, len(files))
-	for i, file := range files {
-		digests[i] = digest(filepath.Join(p.dir, file))
-	}
-
+	digests := lists.Each(files, func(file string) string { return digest(filepath.Join(p.dir, file)) })
 	for _, alike := range lists.Alike(digests) {
 		if digests[alike[0]] == "" {
 			continue

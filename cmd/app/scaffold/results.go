@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"doubletake/ingest/role"
+	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 )
 
@@ -52,13 +53,7 @@ func (p *plan) findRepeats(s *role.Sheet, files int) *config.Table {
 	hasPlaces := s.TakePlaces()
 
 	inputs := s.WithRole(role.Input)
-	var hiding []*role.Column
-	for _, column := range s.Columns {
-		if column.MayHideDifferences() {
-			hiding = append(hiding, column)
-		}
-	}
-
+	hiding, _ := lists.Split(s.Columns, (*role.Column).MayHideDifferences)
 	settings := slices.Concat(inputs, s.WithRole(role.Thing))
 	groups := s.GroupRows(settings...)
 	isTable := len(hiding) == 0 && s.IsTable(groups, files)
