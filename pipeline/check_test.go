@@ -297,6 +297,7 @@ func TestCheckWarnsOfEqualMicrophones(t *testing.T) {
 }
 
 // A constant outcome beside others gives a warning, because nothing is trained on it.
+// The test covers case constant-outcome.
 func TestCheckWarnsOfConstantOutcome(t *testing.T) {
 	dir := writeCheckedFiles(t)
 	heldOut := strings.Replace(fmt.Sprintf(checkedTraining, ""), "1600", "2", 1)
