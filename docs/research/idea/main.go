@@ -30,10 +30,31 @@ const (
 var classes = [2]string{"train", "test"}
 
 func main() {
-	if err := run(os.Args[1]); err != nil {
+	err := fmt.Errorf("expected one FOLDER, that of the experiment drone of the default run, found %q", os.Args[1:])
+	if len(os.Args) == 2 {
+		err = run(os.Args[1])
+	}
+
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "idea:", err)
 		os.Exit(1)
 	}
+}
+
+// readColumns reads a table that must have some columns.
+func readColumns(path string, names ...string) (*table.Table, error) {
+	t, err := table.Read(path)
+	if err != nil {
+		return nil, err
+	}
+
+	for _, name := range names {
+		if t.Column(name) == nil {
+			return nil, fmt.Errorf("%s: expected a column %s, found none", path, name)
+		}
+	}
+
+	return t, nil
 }
 
 func run(dir string) error {
@@ -120,7 +141,8 @@ func halves(dir string) (figure.Panel, error) {
 		Height: 190,
 	}
 
-	t, err := table.Read(filepath.Join(dir, "spectra.arrow"))
+	t, err := readColumns(filepath.Join(dir, "spectra.arrow"), "recording", "half", "power", "bin_hz", "line_hz",
+		"line_power")
 	if err != nil {
 		return p, err
 	}
@@ -160,12 +182,13 @@ func pairs(dir string) (figure.Panel, error) {
 		Height: 190,
 	}
 
-	all, err := table.Read(filepath.Join(dir, "triplets.arrow"))
+	all, err := readColumns(filepath.Join(dir, "triplets.arrow"), "recording", outcome+"_1", outcome+"_2")
 	if err != nil {
 		return p, err
 	}
 
-	said, err := table.Read(filepath.Join(dir, "splits", split, "honest.arrow"))
+	said, err := readColumns(filepath.Join(dir, "splits", split, "honest.arrow"), "recording", "rpm", "theta_deg",
+		outcome, outcome+"_high")
 	if err != nil {
 		return p, err
 	}

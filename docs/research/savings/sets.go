@@ -130,7 +130,16 @@ func (t table) read(examples string) (set, error) {
 	s := set{name: t.name, data: "measured", inputs: t.inputs}
 	var columns []int
 	for _, name := range append(slices.Clone(t.inputs), t.y1, t.y2) {
-		columns = append(columns, slices.Index(rows[0], name))
+		column := -1
+		if len(rows) > 0 {
+			column = slices.Index(rows[0], name)
+		}
+
+		if column < 0 {
+			return set{}, fmt.Errorf("read %s: expected a column %s in %s, found none", t.name, name, t.file)
+		}
+
+		columns = append(columns, column)
 	}
 
 	for _, row := range rows[1:] {
