@@ -17,8 +17,8 @@ import (
 	"doubletake/internal/lists"
 )
 
-// Tares finds the recordings without wind of a campaign's runs.
-type Tares struct {
+// tareFinder finds the recordings without wind of a campaign's runs.
+type tareFinder struct {
 	Campaign   *setting.Campaign
 	Project    setting.Project
 	Convert    map[string]units.Named     // conversions of the conditions that names of files state
@@ -26,7 +26,7 @@ type Tares struct {
 }
 
 // settings returns the settings of the recordings without wind, or nil if there are none.
-func (t *Tares) settings() *setting.Tare {
+func (t *tareFinder) settings() *setting.Tare {
 	if t.Campaign.Balance == nil {
 		return nil
 	}
@@ -35,7 +35,7 @@ func (t *Tares) settings() *setting.Tare {
 }
 
 // IsTare reports whether the settings name a file, by its path, as the recording without wind.
-func (t *Tares) IsTare(file string) bool {
+func (t *tareFinder) IsTare(file string) bool {
 	tare := t.settings()
 	return tare != nil && filepath.Clean(tare.File) == filepath.Clean(file)
 }
@@ -75,7 +75,7 @@ func ownTare(column string, conds *Conditions, name string) (string, error) {
 
 // Columns returns the columns of the table of conditions that name the recordings without wind, or nil if there are
 // none.
-func (t *Tares) Columns() []string {
+func (t *tareFinder) Columns() []string {
 	tare := t.settings()
 	if tare == nil || tare.Column == "" {
 		return nil
@@ -98,7 +98,7 @@ type tareCell struct {
 // A name in the table is a path from the folder of the project or of the recording, or a file name without folder and
 // ending. If table is nil, or the settings name no column with such names, TakeNamed returns files unchanged. It
 // returns a *fault.Error if no file has a name of the table, or if several have it.
-func (t *Tares) TakeNamed(table *Conditions, recordings, files []string) (rest []string, tares map[string]bool,
+func (t *tareFinder) TakeNamed(table *Conditions, recordings, files []string) (rest []string, tares map[string]bool,
 	err error,
 ) {
 	columns := t.Columns()
@@ -163,7 +163,7 @@ func filesNear(dir string, recordings []string) []string {
 
 // tarePath returns the path of a recording without wind that a cell of the table names, and an error if there is no
 // such file. place describes the cell for messages, and files are the paths that may be meant.
-func (t *Tares) tarePath(cell tareCell, place string, files []string) (string, error) {
+func (t *tareFinder) tarePath(cell tareCell, place string, files []string) (string, error) {
 	tare, err := t.locate(cell, place, files)
 	if err != nil {
 		return "", err
@@ -180,7 +180,7 @@ func (t *Tares) tarePath(cell tareCell, place string, files []string) (string, e
 // locate returns the path of the file among files that a cell of the table names. If several files have the name, files
 // in the folder of the run take precedence; if several are left, locate returns an error. If no file has the name,
 // locate returns the name itself.
-func (t *Tares) locate(cell tareCell, place string, files []string) (string, error) {
+func (t *tareFinder) locate(cell tareCell, place string, files []string) (string, error) {
 	var found []string
 	for _, i := range FilesOf([]string{strings.TrimSpace(cell.name)}, files)[0] {
 		found = append(found, files[i])
@@ -207,7 +207,7 @@ func (t *Tares) locate(cell tareCell, place string, files []string) (string, err
 // NamesFor returns the names of the recordings without wind for the runs of a file: none, one, or two. The first of two
 // was made before the runs, and the second after them. rows are the file's rows of the table of conditions, and known
 // contains the conditions of its runs.
-func (t *Tares) NamesFor(file string, rows *Conditions, known condition.Rows) ([]string, error) {
+func (t *tareFinder) NamesFor(file string, rows *Conditions, known condition.Rows) ([]string, error) {
 	tare := t.settings()
 	if tare == nil {
 		return nil, nil
@@ -233,7 +233,7 @@ func (t *Tares) NamesFor(file string, rows *Conditions, known condition.Rows) ([
 // Shares assumes that the rows that name the same two recordings are equally spaced in time: the first recording was
 // made one step before their first row, and the second one step after their last row. If a file has several rows, its
 // first row counts.
-func (t *Tares) Shares(table *Conditions, files []*Conditions) []float64 {
+func (t *tareFinder) Shares(table *Conditions, files []*Conditions) []float64 {
 	shares := make([]float64, len(files))
 	tare := t.settings()
 	if tare == nil || tare.Drift == "" {

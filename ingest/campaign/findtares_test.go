@@ -14,7 +14,7 @@ import (
 // the name, the file in the folder of the run counts, and otherwise locate returns an error. It returns an unknown name
 // as it is.
 func TestLocate(t *testing.T) {
-	finder := &Tares{Campaign: &setting.Campaign{}}
+	finder := &tareFinder{Campaign: &setting.Campaign{}}
 	files := []string{"a/off1.csv", "b/off1.csv", "zero/Null_A.csv", "c.csv"}
 	for _, c := range [][3]string{
 		{"off1", "a", "a/off1.csv"},

@@ -29,7 +29,7 @@ type Inventory struct {
 	ChannelsListed bool                             // the channels used are the ones in the table of microphones
 	Warnings       []ingest.Warning
 
-	tares   *Tares                // finds recordings without wind; nil for simulated recordings
+	tares   *tareFinder           // finds recordings without wind; nil for simulated recordings
 	sidecar []setting.NamedString // conditions, and the names of their values in sidecars
 }
 
@@ -59,7 +59,7 @@ func NewInventory(settings setting.Campaign, project setting.Project) *Inventory
 // FindFiles finds the recordings that the settings name, except recordings of the background and of a calibrator, and
 // recordings without wind. It reads the tables of conditions and of microphones and the pattern of file names.
 func (v *Inventory) FindFiles() error {
-	v.tares = &Tares{Campaign: &v.Settings, Project: v.Project}
+	v.tares = &tareFinder{Campaign: &v.Settings, Project: v.Project}
 	if v.Settings.Sidecar != nil {
 		v.sidecar = v.Settings.Sidecar.Values
 	}

@@ -27,7 +27,7 @@ func isPattern(name string) bool { return strings.Contains(name, "{") }
 // TakePatterns finds the recordings without wind that the settings name by a pattern or by a path. It returns files
 // without these recordings, because they are not measurements of the  A file that is named by its path remains
 // a measurement if the campaign has a table of conditions, which may have a row for it.
-func (t *Tares) TakePatterns(files []string) ([]string, error) {
+func (t *tareFinder) TakePatterns(files []string) ([]string, error) {
 	t.recordings = map[string][]tareRecording{}
 	tare := t.settings()
 	if tare == nil || tare.Column != "" {
@@ -98,7 +98,7 @@ func findTareRecordings(text, dir string) ([]tareRecording, error) {
 
 // tareOf returns the recording without wind of a pattern whose name states the conditions of all runs of a file. It
 // returns an error if there is none, if there are several, or if the runs do not have a condition that the names state.
-func (t *Tares) tareOf(file string, known condition.Rows, pattern string) (string, error) {
+func (t *tareFinder) tareOf(file string, known condition.Rows, pattern string) (string, error) {
 	var found []string
 	for _, tare := range t.recordings[pattern] {
 		fits, err := t.fitsAll(known, tare.stated)
@@ -125,7 +125,7 @@ func (t *Tares) tareOf(file string, known condition.Rows, pattern string) (strin
 
 // fitsAll reports whether the conditions of all runs of a file agree with the conditions that a name states. It returns
 // an error if a run does not have one of them.
-func (t *Tares) fitsAll(known condition.Rows, stated []condition.Condition) (bool, error) {
+func (t *tareFinder) fitsAll(known condition.Rows, stated []condition.Condition) (bool, error) {
 	all := true
 	for _, run := range known {
 		fits, err := t.fits(run, stated)
@@ -141,7 +141,7 @@ func (t *Tares) fitsAll(known condition.Rows, stated []condition.Condition) (boo
 
 // fits reports whether the conditions of a run agree with the conditions that a name states. It returns an error if the
 // run does not have one of them.
-func (t *Tares) fits(known condition.Values, stated []condition.Condition) (bool, error) {
+func (t *tareFinder) fits(known condition.Values, stated []condition.Condition) (bool, error) {
 	tolerances := setting.Tolerances(t.Campaign.Tolerances)
 	for _, cond := range stated {
 		number, isNumber := known.Numbers[cond.Column]
@@ -174,7 +174,7 @@ func (t *Tares) fits(known condition.Values, stated []condition.Condition) (bool
 
 // tareName returns the name of a recording without wind of a file. name is an entry of the settings: a column of the
 // table of conditions if the settings name columns, and otherwise a pattern or a file.
-func (t *Tares) tareName(file string, rows *Conditions, known condition.Rows, name string) (string, error) {
+func (t *tareFinder) tareName(file string, rows *Conditions, known condition.Rows, name string) (string, error) {
 	switch {
 	case t.settings().Column != "":
 		return ownTare(name, rows, file)

@@ -12,7 +12,6 @@ import (
 
 	"doubletake/ingest/condition"
 	"doubletake/ingest/derive"
-	"doubletake/ingest/spelling"
 	"doubletake/internal/kv"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
@@ -155,16 +154,6 @@ func splitAt(splits []config.Split, place string) string {
 	}
 
 	return found
-}
-
-// OneOf returns an error about a name that a key of the experiment gives, unless the name is one of the known names.
-// The error consists of the name, the given text and the known names: "fan" is not a thing; the things are [a b].
-func (e *Experiment) OneOf(known []string, name, key, text string) error {
-	if slices.Contains(known, name) {
-		return nil
-	}
-
-	return e.Errorf(key, "%q %s %v%s", name, text, known, spelling.DidYouMean(name, known))
 }
 
 // Roles returns the roles that the experiment gives to columns. Columns count as groups if a split of the experiment,
