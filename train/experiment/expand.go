@@ -11,6 +11,7 @@ import (
 // UnknownCondition says what Expand does with a split by an unknown condition.
 type UnknownCondition int
 
+// Ways to treat a split by an unknown condition.
 const (
 	RefuseUnknown UnknownCondition = iota // return an error
 	LeaveUnknown                          // leave the split out, because it is about another experiment
