@@ -1,6 +1,8 @@
 package report
 
 import (
+	"math"
+
 	"doubletake/train/score"
 )
 
@@ -30,6 +32,16 @@ func (h HeldOutcome) BoundShare() float64 {
 		return 0
 	}
 	return float64(h.Bounds) / float64(h.Values)
+}
+
+// plainError returns the smaller error of the two plain predictions, and reports whether the mean has it. A prediction
+// that cannot be made does not count. The error is NaN if neither can be made.
+func (h HeldOutcome) plainError() (smaller float64, isOfMean bool) {
+	if h.MeanError < h.LinearError || math.IsNaN(h.LinearError) {
+		return h.MeanError, true
+	}
+
+	return h.LinearError, false
 }
 
 // heldOutcome returns what the held-out values of an outcome show. Its errors are NaN if the split does not have it.

@@ -94,10 +94,11 @@ const (
 )
 
 // errorBar draws the half width of the interval as a bar, the error as a dot, and the error of the better plain
-// prediction as a tick, which is left out if it is longer than the longest bar. It returns "" if the error is unknown
-// or the longest bar has no length.
+// prediction as a tick, which is left out if it is longer than the longest bar. It returns "" if the error is not a
+// finite number or the longest bar has no length.
 func errorBar(row result, longest float64) template.HTML {
-	if !(longest > 0) || math.IsNaN(row.trust.RMSE) {
+	isFinite := row.trust.RMSE <= math.MaxFloat64 // an error is not negative
+	if !isFinite || !(longest > 0) {
 		return ""
 	}
 
@@ -110,7 +111,7 @@ func errorBar(row result, longest float64) template.HTML {
 		fmt.Fprintf(&b, `<rect class="int" x="%d" y="4" width="%.1f" height="12" rx="2"/>`, margin, place(half)-margin)
 	}
 
-	if plain := math.Min(row.held.MeanError, row.held.LinearError); plain <= longest && !row.reference {
+	if plain, _ := row.held.plainError(); plain <= longest && !row.reference {
 		label += ", plain prediction " + unitOf(row.trust).amount(plain)
 		fmt.Fprintf(&b, `<path class="tick" d="M%.1f 2v16"/>`, place(plain))
 	}

@@ -28,9 +28,8 @@ func (s Split) closerModels() []plainModel {
 			plain.leftOut = s.Honest.Calibration.LeftOutRatio("linear", k)
 		}
 
-		isMeanBetter := held.MeanError < held.LinearError || math.IsNaN(held.LinearError)
-		if isMeanBetter {
-			plain = plainModel{name: "The training mean", outcome: outcome, error: held.MeanError, leftOut: math.NaN()}
+		if smaller, isOfMean := held.plainError(); isOfMean {
+			plain = plainModel{name: "The training mean", outcome: outcome, error: smaller, leftOut: math.NaN()}
 		}
 
 		if plain.error < outcome.RMSE {

@@ -1,6 +1,8 @@
 package report
 
 import (
+	"math"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -59,4 +61,35 @@ func TestCloserModels(t *testing.T) {
 	split.Held = append(split.Held, HeldOutcome{Outcome: "bpf2_db", MeanError: 12, LinearError: 1})
 	assert.Contains(t, split.closerWords(), "Least squares is closer for bpf2_db and 1 more outcome (1.0 dB)")
 	assert.Equal(t, score.Holds, split.Verdict())
+}
+
+// The smaller error of the plain predictions that can be made counts, in the words and in the drawing alike. By hand:
+// the longest bar, 2, reaches 145 px from 5 px, so that 1.5 is at 5 + 140·0.75 = 110 px. An error that is not a finite
+// number has no place.
+func TestPlainErrorsThatCannotBeMade(t *testing.T) {
+	for name, c := range map[string]struct {
+		mean, linear, error float64
+		words, tick         string
+	}{
+		"both, the mean is closer":      {1.5, 1.8, 1.9, "The training mean is closer", "M110.0 2v16"},
+		"both, least squares is closer": {1.8, 1.5, 1.9, "Least squares is closer", "M110.0 2v16"},
+		"without least squares":         {1.5, undefined, 1.9, "The training mean is closer", "M110.0 2v16"},
+		"without the mean":              {undefined, 1.5, 1.9, "Least squares is closer", "M110.0 2v16"},
+		"neither":                       {undefined, undefined, 1.9, "", ""},
+		"least squares is infinite":     {1.5, math.Inf(1), 1.9, "The training mean is closer", "M110.0 2v16"},
+		"the error is infinite":         {1.5, 1.8, math.Inf(1), "The training mean is closer", ""},
+	} {
+		split := withPlainErrors(c.mean, c.linear, 0.16)
+		trust := holding("bpf1_db", "dB", c.error, 1, 0.5)
+		split.Honest.Record.Outcomes[0] = trust
+		words := split.closerWords()
+		bar := string(errorBar(result{split: split, trust: trust, held: split.Held[0]}, 2))
+
+		assert.Equal(t, c.words, words[:min(len(words), len(c.words))], "%s: %s", name, words)
+		assert.Equal(t, c.words == "", words == "", name)
+		assert.Equal(t, c.tick != "", strings.Contains(bar, `class="tick"`), "%s: %s", name, bar)
+		assert.Contains(t, bar, c.tick, name)
+		assert.NotContains(t, bar, "Inf", name)
+		assert.NotContains(t, bar, "NaN", name)
+	}
 }
