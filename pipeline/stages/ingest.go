@@ -30,7 +30,8 @@ import (
 //   - 13: least and largest samples of channels with a negative scale are in order
 //   - 14: the conditions of all microphones of a run are compared with their units, not only those of the first;
 //     two gains of one microphone are refused
-const ingestVersion = 14
+//   - 15: dates may change the year, and may have the day before the month
+const ingestVersion = 15
 
 // Outputs of the tasks of this stage.
 const (

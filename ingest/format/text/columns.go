@@ -27,8 +27,7 @@ func (h *header) nameColumns() error {
 	h.units = make([]string, h.cols)
 	h.heads = make([]string, h.cols)
 	h.numeric = make([]bool, h.cols)
-	h.clockLayouts = make([]string, h.cols)
-	h.clockStarts = make([]float64, h.cols)
+	h.timeForms = make([][]timeForm, h.cols)
 	h.takeIncrement()
 
 	for i := range h.cols {

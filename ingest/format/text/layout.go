@@ -22,14 +22,13 @@ type layout struct {
 	cols    int  // number of columns; 0: not known yet
 
 	// Each of these has one element for each column.
-	names        []string
-	units        []string
-	heads        []string  // the unchanged header of the column; "": it has none
-	numeric      []bool    // the column is a channel
-	positions    []string  // from a row below the names, "" for a column without a position; nil: no such row exists
-	filled       []uint8   // number of filled cells among the rows looked at
-	clockLayouts []string  // how package time reads a column of times of the day; "": the column has no such times
-	clockStarts  []float64 // the first of these times in s; earlier ones are of the next day. -Inf: times have dates
+	names     []string
+	units     []string
+	heads     []string     // the unchanged header of the column; "": it has none
+	numeric   []bool       // the column is a channel
+	positions []string     // from a row below the names, "" for a column without a position; nil: no such row exists
+	filled    []uint8      // number of filled cells among the rows looked at
+	timeForms [][]timeForm // how to read a column of times, one form after chooseTimeForms; nil: it has no times
 
 	looked   int      // number of rows looked at for filled
 	headRows [][]byte // header rows with numbers, of units or positions; if one is repeated among the data, it is not data
@@ -127,12 +126,8 @@ func (l *layout) value(cell []byte, col int) (float64, bool) {
 		return v, true
 	}
 
-	if l.clockLayouts[col] != "" {
-		if v, ok := parseTime(l.clockLayouts[col], cell); ok {
-			if v < l.clockStarts[col] {
-				v += secondsOfDay
-			}
-
+	if forms := l.timeForms[col]; len(forms) > 0 {
+		if v, ok := forms[0].seconds(cell); ok {
 			return v, true
 		}
 	}

@@ -212,8 +212,12 @@ func (t *Reader) badCellError(line []byte, col int, cell []byte) error {
 	}
 
 	place := fmt.Sprintf("line %d, column %d (%s)", t.current.line, col+1, t.layout.names[col])
-	e := fault.At(t.path, place, "a number", strconv.Quote(fault.Clip(string(cell))),
-		"correct the cell, or delete the row")
+	want := "a number"
+	if forms := t.layout.timeForms[col]; len(forms) > 0 {
+		want = "a time in the form of " + forms[0].example
+	}
+
+	e := fault.At(t.path, place, want, strconv.Quote(fault.Clip(string(cell))), "correct the cell, or delete the row")
 
 	_, isWithComma := Number(cell, ',')
 	_, isWithPoint := Number(cell, '.')

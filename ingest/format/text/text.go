@@ -160,6 +160,7 @@ func open(src ingest.Source, o ingest.Options, log *Log) (*Reader, error) {
 
 	t.destinations = make([]int, lay.cols)
 	t.tolerated = make([]bool, lay.cols)
+	t.chooseTimeForms()
 	if err := t.findTime(o); err != nil {
 		return nil, err
 	}

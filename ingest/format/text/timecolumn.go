@@ -100,7 +100,7 @@ func (t *Reader) findTimeChannel(o ingest.Options) error {
 	channel, warnings := clock.Find(t, all, func(c int) []string { return []string{t.info.Channels[c].Name} })
 	t.timeChannel = channel
 	for i := 0; i < len(t.columnOf) && t.timeChannel < 0; i++ {
-		if t.layout.clockLayouts[t.columnOf[i]] != "" {
+		if len(t.layout.timeForms[t.columnOf[i]]) > 0 {
 			t.timeChannel = i
 		}
 	}
@@ -126,41 +126,46 @@ var (
 	timeLayouts = []string{"15:04:05", "15:04:05Z07:00", "3:04:05 PM"}
 )
 
-// parseTime reads a cell as a time of a layout. The result is in s since the beginning of the year, or for a layout
-// without a date since the beginning of the day.
-func parseTime(layout string, cell []byte) (seconds float64, ok bool) {
-	t, err := time.Parse(layout, string(cell))
-	return t.Sub(time.Date(t.Year(), 1, 1, 0, 0, 0, 0, time.UTC)).Seconds(), err == nil
+// timeForm is a way to read a column of times.
+type timeForm struct {
+	layout  string    // of package time; "": the column has no times
+	example string    // the first time of the column
+	zero    time.Time // seconds count from it: the beginning of the first time's year, or of its day without dates
+	start   float64   // the first time in s; earlier times are of the next day. −Inf: times have dates
+}
+
+// seconds reads a cell as a time of the form, in s.
+func (f timeForm) seconds(cell []byte) (seconds float64, ok bool) {
+	t, err := time.Parse(f.layout, string(cell))
+	seconds = t.Sub(f.zero).Seconds()
+	if seconds < f.start {
+		seconds += secondsOfDay
+	}
+
+	return seconds, err == nil
 }
 
 // takeClock takes a column of text for the time, and reports whether it does. All cells of the sample must be times of
 // the day, each later than the one before. No other column may have such times, and no column of numbers may have a
-// name of time.
+// name of time. If the dates of the sample may have the day first or the month first, takeClock keeps both forms.
 func (h *header) takeClock(col int) bool {
 	for i, isNumeric := range h.numeric {
 		_, isNamed := clock.Named(h.names[i], h.units[i])
-		if isNamed && isNumeric || h.clockLayouts[i] != "" {
+		if isNamed && isNumeric || len(h.timeForms[i]) > 0 {
 			return false
 		}
 	}
 
 	for _, date := range dateLayouts {
 		for _, hours := range timeLayouts {
-			if start, isRising := h.risingTimes(col, date+hours); isRising {
-				h.clockLayouts[col] = date + hours
-				h.clockStarts[col] = start
-				if date != "" {
-					h.clockStarts[col] = math.Inf(-1)
-				}
-
+			if form, isRising := h.risingTimes(col, date+hours, date != ""); isRising {
+				h.timeForms[col] = append(h.timeForms[col], form)
 				h.units[col] = "s"
-
-				return true
 			}
 		}
 	}
 
-	return false
+	return len(h.timeForms[col]) > 0
 }
 
 // A recording that goes on over midnight has times of the next day. They count on from its first time, so that it may
@@ -171,9 +176,8 @@ const (
 )
 
 // risingTimes reports whether all cells of a column in the sample are times of a layout, each later than the one
-// before, and returns the first. Times without a date may go on over midnight.
-func (h *header) risingTimes(col int, layout string) (start float64, isRising bool) {
-	start = math.Inf(-1)
+// before, and returns the form of the times. Times without a date may go on over midnight.
+func (h *header) risingTimes(col int, layout string, hasDate bool) (form timeForm, isRising bool) {
 	last := math.Inf(-1)
 	for _, s := range h.lines[h.firstRow:] {
 		cells := h.cut(s.text)
@@ -181,21 +185,62 @@ func (h *header) risingTimes(col int, layout string) (start float64, isRising bo
 			continue
 		}
 
-		now, ok := parseTime(layout, cells[col])
-		if now < start && now+secondsOfDay-last < longestStep {
-			now += secondsOfDay
+		if form.layout == "" {
+			form = newTimeForm(layout, cells[col], hasDate)
 		}
 
-		if !ok || now <= last {
-			return 0, false
-		}
-
-		if math.IsInf(start, -1) {
-			start = now
+		now, ok := form.seconds(cells[col])
+		isBack := now >= secondsOfDay && !hasDate && now-last >= longestStep
+		if !ok || now <= last || isBack {
+			return timeForm{}, false
 		}
 
 		last = now
 	}
 
-	return start, true
+	return form, form.layout != ""
+}
+
+// newTimeForm returns the form of the times of a column whose first time is in the given cell. A cell that is not a
+// time of the layout gives a form that does not read it.
+func newTimeForm(layout string, first []byte, hasDate bool) timeForm {
+	t, _ := time.Parse(layout, string(first))
+	form := timeForm{layout: layout, example: string(first), start: math.Inf(-1)}
+	if hasDate {
+		form.zero = time.Date(t.Year(), 1, 1, 0, 0, 0, 0, time.UTC)
+		return form
+	}
+
+	form.zero = time.Date(t.Year(), 1, 1, 0, 0, 0, 0, t.Location())
+	form.start, _ = form.seconds(first)
+
+	return form
+}
+
+// chooseTimeForms chooses the form of each column of times: whether 5/6/2024 is in May or in June. The first and the
+// last row decide, and the steps at the beginning. If the file can be read with several forms, the form is chosen whose
+// steps fill the time from the first row to the last one best, and of equal forms the first.
+func (t *Reader) chooseTimeForms() {
+	for i, col := range t.columnOf {
+		forms := t.layout.timeForms[col]
+		if len(forms) < 2 {
+			continue
+		}
+
+		least := math.Inf(1)
+		best := forms[0]
+		for _, form := range forms {
+			t.layout.timeForms[col] = []timeForm{form}
+
+			// The error of a row that no form reads appears when the row is read.
+			read, err := clock.Read(t, i, "column")
+			share := read.EndsHz / read.RateHz
+			if err == nil && math.Abs(share-1) < least {
+				least = math.Abs(share - 1)
+				best = form
+			}
+		}
+
+		t.layout.timeForms[col] = []timeForm{best}
+	}
 }
