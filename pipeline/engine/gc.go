@@ -13,11 +13,11 @@ import (
 // Garbage is something that Collect lists: an object that no task of the plan refers to, remains of an earlier run, or
 // the folder of an experiment that is not in the plan.
 type Garbage struct {
-	Key   string    `json:"key"`  // "" of a folder of published files
-	Task  string    `json:"task"` // that made it, or the folder; "" if its manifest cannot be read
+	Key   string    `json:"key"`  // of the object, or the name of a remain; "" for the folder of an experiment
+	Task  string    `json:"task"` // that made the object, or the folder; "" if no manifest names a task
 	Bytes int64     `json:"bytes"`
 	Made  time.Time `json:"made"` // the last change of its files
-	path  string
+	path  string    // "" for the folder of an experiment
 }
 
 // abandoned is the time after which an unchanged folder of a worker is taken for
@@ -30,6 +30,10 @@ const abandoned = 7 * 24 * time.Hour
 // With remove it also holds the lock of the work directory, deletes the listed objects, and removes the published files
 // of experiments that are not in the plan.
 func Collect(plan *Plan, remove bool) ([]Garbage, error) {
+	if err := plan.Check(); err != nil {
+		return nil, err
+	}
+
 	if remove {
 		unlock, err := lock(plan.Dir)
 		if err != nil {
@@ -44,20 +48,7 @@ func Collect(plan *Plan, remove bool) ([]Garbage, error) {
 		return nil, err
 	}
 
-	keep := map[string]bool{}
-	planned := map[string]bool{}
-	for _, st := range list {
-		planned[st.Task.ID] = true
-		if st.key != "" {
-			keep[st.key] = true
-		}
-
-		if last := store.index.Tasks[st.Task.ID]; last != nil {
-			keep[last.Key] = true
-		}
-	}
-
-	garbage, err := store.findGarbage(keep)
+	garbage, err := store.findGarbage(store.keysOf(list))
 	if err != nil {
 		return nil, err
 	}
@@ -75,43 +66,70 @@ func Collect(plan *Plan, remove bool) ([]Garbage, error) {
 		return garbage, nil
 	}
 
-	store.clear()
-
-	if err := store.clearForeign(plan); err != nil {
+	if err := store.remove(garbage, plan); err != nil {
 		return nil, err
 	}
 
+	return garbage, nil
+}
+
+// keysOf returns the keys of the results of the listed tasks: of their present results, and of their last results.
+func (s *store) keysOf(list []*Status) map[string]bool {
+	keys := map[string]bool{}
+	for _, st := range list {
+		if st.key != "" {
+			keys[st.key] = true
+		}
+
+		if last := s.index.Tasks[st.Task.ID]; last != nil {
+			keys[last.Key] = true
+		}
+	}
+
+	return keys
+}
+
+// remove deletes garbage, the published files of experiments that are not in the plan, and the records of tasks that
+// are not in it. The lock must be held.
+func (s *store) remove(garbage []Garbage, plan *Plan) error {
+	if err := s.prepare(); err != nil {
+		return err
+	}
+
+	if err := s.clearForeign(plan); err != nil {
+		return err
+	}
+
 	for _, object := range garbage {
-		if object.path == "" { // a folder of published files
+		if object.path == "" { // a folder of published files, which clearForeign has cleared
 			continue
 		}
 
 		if err := os.RemoveAll(object.path); err != nil {
-			return nil, fmt.Errorf("clear cache: %w", err)
+			return fmt.Errorf("clear cache: %w", err)
 		}
 	}
 
-	for id := range store.index.Tasks {
+	planned := idsOf(plan.Tasks)
+	for id := range s.index.Tasks {
 		if !planned[id] {
-			delete(store.index.Tasks, id)
-			store.dirty = true
+			delete(s.index.Tasks, id)
+			s.dirty = true
 		}
 	}
 
-	return garbage, store.save(true)
+	return s.save(true)
 }
+
+// workPattern matches the folders of workers in the cache.
+const workPattern = "work/*"
 
 // findGarbage lists the objects and other remains in the cache whose names are not in keep, oldest first.
 func (s *store) findGarbage(keep map[string]bool) ([]Garbage, error) {
 	var garbage []Garbage
-	for _, kind := range []string{"objects/*", "scratch", "work", "damaged"} {
-		dirs, err := filepath.Glob(filepath.Join(s.cache(), filepath.FromSlash(kind), "*"))
-		if err != nil {
-			return nil, fmt.Errorf("list cache: %w", err)
-		}
-
-		for _, dir := range dirs {
-			isWorkers := kind == "work" && inUse(dir)
+	for _, pattern := range []string{"objects/*/*", "scratch/*", workPattern, "damaged/*"} {
+		for _, dir := range Matches(s.cache(), pattern) {
+			isWorkers := pattern == workPattern && inUse(dir)
 			if keep[filepath.Base(dir)] || isWorkers {
 				continue
 			}

@@ -38,8 +38,7 @@ func Genuine(location string) func(files ...string) error {
 		}
 
 		// The files may be older than the index, which has only the last result of each task.
-		objects, _ := filepath.Glob(store.cache("objects", "*", "*")) // the pattern is well-formed
-		for _, object := range objects {
+		for _, object := range Matches(store.cache("objects"), "*/*") {
 			if manifest, _, err := readManifest(object); err == nil {
 				known.add(filepath.Base(object), manifest.Task, manifest.Outputs)
 			}

@@ -106,7 +106,8 @@ func (ix *index) encode() []byte {
 var errIndex = errors.New("damaged index")
 
 // indexReader reads the parts of an index that indexWriter wrote. After a fault it returns zeros and sets err, which
-// the caller checks at the end.
+// the caller checks at the end. Its methods may be the operands of one struct literal: Go calls them from left to right,
+// so that the literal must have its fields in the order of the file.
 type indexReader struct {
 	b   string // the rest of the file
 	err error
@@ -167,7 +168,7 @@ func readList[T any](r *indexReader, size int, read func() T) []T {
 
 // readMap reads a map; read reads a value.
 func readMap[T any](r *indexReader, read func() T) map[string]T {
-	n := r.count(2)
+	n := r.count(2) // the length of a key and the first byte of a value
 
 	entries := make(map[string]T, n)
 	for ; n > 0 && r.err == nil; n-- {

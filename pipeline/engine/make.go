@@ -19,12 +19,7 @@ func (r *runner) do(ctx context.Context, task *Task) (ran bool, seconds float64,
 		return false, 0, err
 	}
 
-	defer func() {
-		for i := range st.held {
-			st.held[i].release()
-		}
-		st.held = nil
-	}()
+	defer st.releaseFiles()
 
 	if st.record == nil {
 		waited, release := r.alone(st.key)
@@ -41,38 +36,51 @@ func (r *runner) do(ctx context.Context, task *Task) (ran bool, seconds float64,
 
 	if st.record == nil || r.options.Force {
 		work := &Work{Task: task, Key: st.key, Expect: r.expected(task), status: st, statuses: statuses, runner: r}
-		if started, err := r.execute(ctx, work); err != nil {
-			return started, 0, err
+		ran, err = r.execute(ctx, work)
+		if err != nil {
+			return ran, 0, err
 		}
-
-		ran = true
-		r.gate <- struct{}{}
-		defer func() { <-r.gate }()
 
 		seconds, err = r.takeResult(work)
 		if err != nil {
-			return true, 0, err
+			return ran, 0, err
 		}
-
-		st.State = UpToDate
 	}
+
+	return ran, seconds, r.deliver(st, former)
+}
+
+// deliver publishes the result of a task that is up to date now, and writes the index if that is due. former is the
+// record of the task's result before this run, or nil: if the task replaces it, deliver removes it.
+func (r *runner) deliver(st *Status, former *record) error {
+	r.gate <- struct{}{}
+	defer func() { <-r.gate }()
 
 	r.mu.Lock()
-	r.statuses[task.ID] = st
+	r.statuses[st.Task.ID] = st
 	r.mu.Unlock()
 
-	if err := r.store.publish(task, st.record); err != nil {
-		return ran, seconds, err
+	if err := r.store.publish(st.Task, st.record); err != nil {
+		return err
 	}
 
-	isReplaced := former != nil && former.Key != st.key
-	if task.Replaces && isReplaced && !r.worker {
+	hasFormer := former != nil && former.Key != st.key
+	if st.Task.Replaces && hasFormer && !r.worker {
 		if err := r.replace(former.Key); err != nil {
-			return ran, seconds, err
+			return err
 		}
 	}
 
-	return ran, seconds, r.store.save(false)
+	return r.store.save(false)
+}
+
+// releaseFiles returns the memory of the raw files whose contents were kept for the task.
+func (st *Status) releaseFiles() {
+	for i := range st.held {
+		st.held[i].release()
+	}
+
+	st.held = nil
 }
 
 // reassess determines the status of a task whose dependencies are up to date now. It also returns their statuses, by
@@ -125,7 +133,11 @@ func (r *runner) execute(ctx context.Context, work *Work) (started bool, err err
 // takeResult takes the record of the work's result into the task's status. If another process made the result,
 // takeResult reads it from the store and returns how many seconds that process took.
 func (r *runner) takeResult(work *Work) (seconds float64, err error) {
+	r.gate <- struct{}{}
+	defer func() { <-r.gate }()
+
 	st := work.status
+	st.State = UpToDate
 	if work.record != nil {
 		st.record = work.record
 		return 0, nil
@@ -133,7 +145,7 @@ func (r *runner) takeResult(work *Work) (seconds float64, err error) {
 
 	work.Started("")
 
-	st.record, err = r.store.adopt(st, true)
+	st.record, err = r.store.adopt(st, true) // durable: a worker seals a result only then
 	if err != nil {
 		return 0, err
 	}

@@ -190,58 +190,21 @@ func totalWeight(tasks []*Task) float64 {
 	return sum
 }
 
-// Values of late, a parameter of part.
+// Values of late, a parameter of part and choosePart.
 const (
 	ofFirstWave  = false
 	ofLaterWaves = true
 )
 
-// part makes tasks one after the other. left is the number of tasks that it did not make, because they wait for
-// siblings in other parts. If late is true, the tasks are of later waves, and need results of all parts: part then does
-// not hash the raw files of the tasks that it does not make, because these files may be many.
+// part makes tasks one after the other, and calls done for each that it made or found up to date. left is the number of
+// tasks that it did not make, because they wait for siblings in other parts. late is true if the tasks are of later
+// waves.
 func (k *Worker) part(ctx context.Context, tasks, siblings []*Task, late bool,
 	done func(task *Task, ran bool),
 ) (left int, err error) {
-	own := map[string]bool{}
-	for _, task := range tasks {
-		own[task.ID] = true
-	}
-
-	elsewhere := map[string]bool{}
-	for _, task := range siblings {
-		elsewhere[task.ID] = true
-	}
-
-	plan := k.Plan.upTo(own)
-	unhashed := map[*Task]bool{}
-	for _, task := range plan.Tasks {
-		unhashed[task] = late && !own[task.ID]
-	}
-
-	store := openStore(plan.Dir)
-	store.shared = true
-
-	options := k.partOptions(done)
-
-	var r *runner
-	var todo []*Task
-	for {
-		list, statuses, err := store.assessAll(plan, unhashed)
-		if err != nil {
-			return 0, err
-		}
-
-		r = newRunner(store, plan, options, statuses)
-		r.worker = true
-		todo, err = r.choose(list, func(task *Task) bool { return own[task.ID] }, elsewhere)
-		if err != nil {
-			return 0, err
-		}
-
-		isDamaged := store.doubt(todo, r.statuses)
-		if !isDamaged { // otherwise the damaged input is assessed again
-			break
-		}
+	r, todo, err := k.choosePart(tasks, siblings, late, k.partOptions(done))
+	if err != nil {
+		return 0, err
 	}
 
 	for _, task := range tasks {
@@ -258,6 +221,48 @@ func (k *Worker) part(ctx context.Context, tasks, siblings []*Task, late bool,
 	err = errors.Join(r.outcome(ctx, unable), r.writeLearned(tasks)) // finished results are kept after failures too
 
 	return len(r.waiting), err
+}
+
+// choosePart assesses tasks and what they need, and chooses the tasks to make. If an input of these tasks turns out to
+// be damaged, choosePart does so once more. If late is true, the tasks need results of all parts: choosePart then does
+// not hash the raw files of the tasks that it does not make, because these files may be many.
+func (k *Worker) choosePart(tasks, siblings []*Task, late bool, options Options) (r *runner, todo []*Task, err error) {
+	own := idsOf(tasks)
+	plan := k.Plan.upTo(own)
+	unhashed := map[*Task]bool{}
+	for _, task := range plan.Tasks {
+		unhashed[task] = late && !own[task.ID]
+	}
+
+	store := openStore(plan.Dir)
+	store.shared = true
+	for {
+		list, statuses, err := store.assessAll(plan, unhashed)
+		if err != nil {
+			return nil, nil, err
+		}
+
+		r = newRunner(store, plan, options, statuses)
+		r.worker = true
+		todo, err = r.choose(list, func(task *Task) bool { return own[task.ID] }, idsOf(siblings))
+		if err != nil {
+			return nil, nil, err
+		}
+
+		if isDamaged := store.doubt(todo, statuses); !isDamaged {
+			return r, todo, nil
+		}
+	}
+}
+
+// idsOf returns the set of the IDs of tasks.
+func idsOf(tasks []*Task) map[string]bool {
+	ids := map[string]bool{}
+	for _, task := range tasks {
+		ids[task.ID] = true
+	}
+
+	return ids
 }
 
 // partOptions returns the options of a run of one part, which calls done for each task that ends without a failure.

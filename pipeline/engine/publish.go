@@ -19,42 +19,52 @@ func (s *store) unpublish(task *Task, r *record) error {
 			continue
 		}
 
-		now := []string{}
-		for _, output := range r.Outputs {
-			if name, ok := strings.CutPrefix(output.Name, link.Output); ok {
-				now = append(now, name)
-			}
-		}
-
-		slices.Sort(now)
-
-		former, sound, err := s.published(link.Path, "")
-		if err != nil {
-			return err
-		}
-
-		if sound && slices.Equal(former, now) {
-			continue
-		}
-
-		var gone []string
-		for _, name := range former {
-			if _, stays := slices.BinarySearch(now, name); !stays {
-				gone = append(gone, name)
-			}
-		}
-
-		// A name stays on the list until its file is gone.
-		if err := s.takeAway(link.Path, gone, sound); err != nil {
-			return err
-		}
-
-		if err := s.list(link.Path, now); err != nil {
+		if err := s.unpublishFolder(link.Path, r.namesBelow(link.Output)); err != nil {
 			return err
 		}
 	}
 
 	return nil
+}
+
+// unpublishFolder removes the published files of a folder that are not among now, and makes now the folder's list.
+func (s *store) unpublishFolder(folder string, now []string) error {
+	former, sound, err := s.published(folder, "")
+	if err != nil {
+		return err
+	}
+
+	if sound && slices.Equal(former, now) {
+		return nil
+	}
+
+	var gone []string
+	for _, name := range former {
+		if !slices.Contains(now, name) {
+			gone = append(gone, name)
+		}
+	}
+
+	// A name stays on the list until its file is gone.
+	if err := s.takeAway(folder, gone, sound); err != nil {
+		return err
+	}
+
+	return s.list(folder, now)
+}
+
+// namesBelow returns the names of the outputs below a folder, which ends in a slash, without the folder and sorted.
+func (r *record) namesBelow(folder string) []string {
+	var names []string
+	for _, output := range r.Outputs {
+		if name, ok := strings.CutPrefix(output.Name, folder); ok {
+			names = append(names, name)
+		}
+	}
+
+	slices.Sort(names)
+
+	return names
 }
 
 // links lists the files that the task publishes of a result. A link to a folder becomes one link for each file in it.
@@ -66,10 +76,8 @@ func (t *Task) links(r *record) []Link {
 			continue
 		}
 
-		for _, output := range r.Outputs {
-			if name, ok := strings.CutPrefix(output.Name, link.Output); ok {
-				list = append(list, Link{output.Name, filepath.Join(link.Path, filepath.FromSlash(name))})
-			}
+		for _, name := range r.namesBelow(link.Output) {
+			list = append(list, Link{link.Output + name, filepath.Join(link.Path, filepath.FromSlash(name))})
 		}
 	}
 
@@ -87,31 +95,7 @@ func (s *store) publish(task *Task, r *record) error {
 
 	for _, link := range task.links(r) {
 		source := filepath.Join(s.object(r.Key), link.Output)
-		target := filepath.Join(s.dir, link.Path)
-		sourceInfo, err := os.Stat(source)
-		if err != nil {
-			return fmt.Errorf("publish %s: %w", link.Path, err)
-		}
-
-		targetInfo, err := Own(target)
-		if err != nil && targetInfo != nil && targetInfo.IsDir() {
-			return fmt.Errorf("publish %s: a folder has this name; move it away and run again", target)
-		}
-
-		if err == nil && sameContent(sourceInfo, targetInfo) {
-			continue
-		}
-
-		if err := s.settle(); err != nil {
-			return err
-		}
-
-		if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
-			return fmt.Errorf("publish %s: %w", link.Path, err)
-		}
-
-		err = s.place(target, func(tmp string) error { return linkOrCopy(source, tmp, sourceInfo.ModTime()) })
-		if err != nil {
+		if err := s.publishFile(source, filepath.Join(s.dir, link.Path)); err != nil {
 			return fmt.Errorf("publish %s: %w", link.Path, err)
 		}
 	}
@@ -119,13 +103,41 @@ func (s *store) publish(task *Task, r *record) error {
 	return nil
 }
 
-// linkOrCopy makes target a further name of the file source, or a copy with the same time if the file system has no
-// hard links.
-func linkOrCopy(source, target string, modified time.Time) error {
-	if os.Link(source, target) == nil {
+// publishFile makes the file source of an object appear as target, unless it is there already.
+func (s *store) publishFile(source, target string) error {
+	sourceInfo, err := os.Stat(source)
+	if err != nil {
+		return err
+	}
+
+	targetInfo, err := Own(target)
+	if err != nil && targetInfo != nil && targetInfo.IsDir() {
+		return fmt.Errorf("a folder has the name %s; move it away and run again", target)
+	}
+
+	if err == nil && sameContent(sourceInfo, targetInfo) {
 		return nil
 	}
 
+	if err := s.settle(); err != nil {
+		return err
+	}
+
+	if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
+		return err
+	}
+
+	return s.place(target, func(tmp string) error {
+		if os.Link(source, tmp) == nil {
+			return nil
+		}
+
+		return copyFile(source, tmp, sourceInfo.ModTime()) // the file system has no hard links
+	})
+}
+
+// copyFile makes target a read-only copy of an object's file, with the time of that file.
+func copyFile(source, target string, modified time.Time) error {
 	data, err := ReadOwn(source)
 	if err != nil {
 		return err
@@ -135,7 +147,16 @@ func linkOrCopy(source, target string, modified time.Time) error {
 		return err
 	}
 
-	return os.Chtimes(target, modified, modified)
+	if err := os.Chtimes(target, modified, modified); err != nil {
+		return err
+	}
+
+	file, err := os.Open(target)
+	if err != nil {
+		return err
+	}
+
+	return errors.Join(protect(file), file.Close())
 }
 
 // sameContent reports whether two files are one, or have the same size and time.

@@ -211,7 +211,7 @@ func (s *store) declare(plan *Plan) (clearFormer func() error, foreign []string,
 	left := slices.Concat(slices.Collect(maps.Keys(now.names)), others)
 	slices.Sort(left)
 
-	if !sound || len(gone) > 0 || len(left) != len(former) {
+	if !sound || len(gone) > 0 || !slices.Equal(left, former) {
 		all := slices.Concat(left, gone)
 		slices.Sort(all)
 		if err := s.list("", all); err != nil {

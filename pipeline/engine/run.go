@@ -66,8 +66,8 @@ type runner struct {
 	res      *Result
 }
 
-// Run makes the selected tasks of the plan that are not up to date. It holds
-// the work directory's lock. It does not make a result again that is in the store, unless options.Force is set.
+// Run makes the selected tasks of the plan that are not up to date. It holds the lock of the work directory, which
+// must be writable. It does not make a result again that is in the store, unless options.Force is set.
 //
 // If tasks fail, the error wraps ErrFailed and the errors of the tasks, in the plan's order, and Run returns the result
 // too. The result is nil if the run could not begin.
@@ -104,7 +104,7 @@ func Run(ctx context.Context, plan *Plan, options Options) (*Result, error) {
 	}
 
 	err = store.save(true)
-	if err != nil && len(todo) > 0 { // a run that makes nothing may be in a read-only work directory
+	if err != nil && len(todo) > 0 { // a run that makes nothing needs no index: the next run hashes the files again
 		r.failed = append(r.failed, err)
 	}
 
@@ -141,7 +141,7 @@ func (s *store) begin(plan *Plan, options Options) (r *runner, todo []*Task, cle
 			return nil, nil, nil, err
 		}
 
-		if !s.doubt(todo, statuses) {
+		if isDamaged := s.doubt(todo, statuses); !isDamaged {
 			return r, todo, clearFormer, nil
 		}
 	}

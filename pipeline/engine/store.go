@@ -185,10 +185,21 @@ func (s *store) prepare() error {
 func (s *store) clear() {
 	os.RemoveAll(s.cache("tmp"))
 
-	left, _ := filepath.Glob(s.cache(".tmp-*"))
-	for _, path := range left {
+	for _, path := range Matches(s.cache(), ".tmp-*") {
 		os.Remove(path)
 	}
+}
+
+// Matches returns the paths of the files and folders in dir that match a pattern of fs.Glob, sorted. Only the pattern is
+// taken for a pattern, so that dir may have any name, also one with brackets.
+func Matches(dir, pattern string) []string {
+	names, _ := fs.Glob(os.DirFS(dir), pattern) // it fails only for a malformed pattern
+	paths := make([]string, len(names))
+	for i, name := range names {
+		paths[i] = filepath.Join(dir, filepath.FromSlash(name))
+	}
+
+	return paths
 }
 
 // setAside moves a file or folder to .cache/damaged: a damaged one, or one that occupies a path of the cache.

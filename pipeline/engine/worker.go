@@ -31,6 +31,10 @@ func (k *Worker) Make(ctx context.Context, spec Spec) (ran bool, err error) {
 		return false, &SpecError{spec.Task, "no such task in the plan; pipeline tasks lists them"}
 	}
 
+	if spec.Key == "" {
+		return false, &SpecError{task.ID, "the driver's plan has no key for it; start the run again"}
+	}
+
 	store := newStore(k.Plan.Dir)
 	if store.sealed(spec.Key) {
 		return false, nil

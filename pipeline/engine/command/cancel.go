@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"doubletake/pipeline/engine"
 )
 
 // maxCancelTime is how long a command that cancels a job may take.
@@ -34,9 +36,8 @@ func withdraw(ctx context.Context, root string) int {
 
 	os.Remove(jobsFile(root))
 
-	plans, _ := filepath.Glob(filepath.Join(root, "parts", "*", planFile))
 	open := 0
-	for _, path := range plans {
+	for _, path := range engine.Matches(root, "parts/*/"+planFile) {
 		if sign, _ := readLife(filepath.Dir(path)); !sign.Ended {
 			open++
 		}
@@ -58,8 +59,7 @@ func withdraw(ctx context.Context, root string) int {
 // clearParts removes the folders of all parts. The folder around them stays: a job that does not find it would conclude
 // that its node does not see the work directory.
 func clearParts(root string) {
-	paths, _ := filepath.Glob(filepath.Join(root, "parts", "*"))
-	for _, path := range paths {
+	for _, path := range engine.Matches(root, "parts/*") {
 		os.RemoveAll(path)
 	}
 }

@@ -153,8 +153,7 @@ func (e *Executor) resolveFailed(p *part) {
 func (p *part) newFailures() []failure {
 	var fresh []failure
 
-	paths, _ := filepath.Glob(filepath.Join(p.dir, "failed", "*.json"))
-	for _, path := range paths {
+	for _, path := range engine.Matches(p.dir, "failed/*.json") {
 		if p.read[path] {
 			continue
 		}

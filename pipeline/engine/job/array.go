@@ -2,6 +2,8 @@ package job
 
 import (
 	"cmp"
+	"errors"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -87,14 +89,21 @@ func (a Array) MB() int64 {
 	return int64(kibibytes(a.Mem)+kibPerMiB-1) / kibPerMiB
 }
 
-// Seconds returns the time limit in seconds, or 0 without one. It reads the forms of sbatch: minutes, minutes:seconds,
-// hours:minutes:seconds, days-hours, days-hours:minutes, days-hours:minutes:seconds.
+// Seconds returns the time limit in seconds, or 0 without one.
 func (a Array) Seconds() int {
-	units := []int{3600, 60, 1} // of hours:minutes:seconds, in seconds
-	days, clock, hasDays := strings.Cut(a.Time, "-")
+	seconds, _ := timeLimit(a.Time)
+	return int(seconds)
+}
+
+// timeLimit reads a time limit in seconds. It reads the forms of sbatch: minutes, minutes:seconds,
+// hours:minutes:seconds, days-hours, days-hours:minutes, days-hours:minutes:seconds. limited is false for another text:
+// "", UNLIMITED and INFINITE mean no limit.
+func timeLimit(text string) (seconds float64, limited bool) {
+	units := []float64{3600, 60, 1} // of hours:minutes:seconds, in seconds
+	days, clock, hasDays := strings.Cut(text, "-")
 	if !hasDays {
 		days = "0"
-		clock = a.Time
+		clock = text
 	}
 
 	fields := strings.Split(clock, ":")
@@ -103,25 +112,29 @@ func (a Array) Seconds() int {
 	}
 
 	if len(fields) > len(units) {
-		return 0
+		return 0, false
 	}
 
 	const secondsPerDay = 86400
-	number, err := strconv.Atoi(days)
-	if err != nil {
-		return 0
-	}
-
-	seconds := number * secondsPerDay
-	for i, field := range fields {
-		number, err := strconv.Atoi(field)
-		if err != nil {
-			return 0 // no limit: "", UNLIMITED or INFINITE
+	for i, field := range append([]string{days}, fields...) {
+		number, err := strconv.ParseUint(field, 10, 64)
+		if errors.Is(err, strconv.ErrRange) {
+			return math.Inf(1), true
 		}
-		seconds += number * units[i]
+
+		if err != nil {
+			return 0, false
+		}
+
+		unit := float64(secondsPerDay)
+		if i > 0 {
+			unit = units[i-1]
+		}
+
+		seconds += float64(number) * unit
 	}
 
-	return seconds
+	return seconds, true
 }
 
 // Numbers returns the numbers of the parts, from 1.

@@ -6,6 +6,7 @@ package job
 
 import (
 	"fmt"
+	"math"
 	"reflect"
 	"regexp"
 	"slices"
@@ -50,6 +51,10 @@ const (
 	maxCPUs = 1 << 16
 	// maxRunning is the greatest number of jobs at a time.
 	maxRunning = 1 << 20
+	// maxSeconds is the longest time limit of a job: ten years.
+	maxSeconds = 10 * 366 * 86_400
+	// maxKiB is the largest memory of a job, in KiB: a pebibyte.
+	maxKiB = 1 << 40
 )
 
 // Over returns the settings of some jobs. A setting whose key is given for them, as given reports, is taken from s,
@@ -97,8 +102,16 @@ func (s Settings) Check(scheduler string, fail func(setting, text string)) {
 		fail("time", fmt.Sprintf("expected a time as sbatch takes it (90, 1:30:00, 2-12:00), found %q", s.Time))
 	}
 
+	if seconds, limited := timeLimit(s.Time); limited && seconds > maxSeconds {
+		fail("time", fmt.Sprintf("expected up to ten years, or UNLIMITED, found %q", s.Time))
+	}
+
 	if s.Mem != "" && !memoryForm.MatchString(s.Mem) {
 		fail("mem", fmt.Sprintf("expected an amount of memory (500M, 2G), found %q", s.Mem))
+	}
+
+	if kibibytes(s.Mem) > maxKiB {
+		fail("mem", fmt.Sprintf("expected up to 1024T, found %q", s.Mem))
 	}
 
 	if s.CPUs < 0 || s.CPUs > maxCPUs {
@@ -127,7 +140,7 @@ func isBlank(r rune) bool { return r <= ' ' || r == 0x7f }
 
 // kibibytes returns an amount of memory in KiB. mem is a number and its unit: K for KiB, M for MiB, G for GiB or T for
 // TiB, in either case. A number without a unit is in MiB, as for sbatch. kibibytes returns 0 if mem has no number, as
-// the empty setting.
+// the empty setting, and +Inf if the number is too large for a float64.
 func kibibytes(mem string) float64 {
 	const (
 		kibPerMiB = 1 << 10
@@ -137,7 +150,7 @@ func kibibytes(mem string) float64 {
 
 	digits := strings.TrimRight(mem, "KMGTkmgt")
 	number, err := strconv.ParseFloat(digits, 64)
-	if err != nil {
+	if err != nil && !math.IsInf(number, 1) {
 		return 0
 	}
 

@@ -129,6 +129,12 @@ func TestCheck(t *testing.T) {
 		{Settings{QOS: "\t"}, "qos", "slurm"},
 		{Settings{Time: "soon"}, "time", "slurm"},
 		{Settings{Mem: "-1G"}, "mem", "slurm"},
+		{Settings{Time: "3650-00", Mem: "1024T"}, "", "slurm"},
+		{Settings{Time: "3661-00"}, "time", "slurm"},
+		{Settings{Time: "99999999999999999999"}, "time", "sge"}, // more than an int holds
+		{Settings{Time: "999999999999999-00"}, "time", "pbs"},   // as seconds more than an int holds
+		{Settings{Mem: "1025T"}, "mem", "slurm"},
+		{Settings{Mem: strings.Repeat("9", 400)}, "mem", "htcondor"}, // more than a float64 holds
 		{Settings{CPUs: -1}, "cpus", "slurm"},
 		{Settings{QOS: "night"}, "", ""},
 		{Settings{QOS: "night"}, "qos", "sge"},

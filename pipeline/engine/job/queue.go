@@ -1,6 +1,7 @@
 package job
 
 import (
+	"errors"
 	"strconv"
 	"strings"
 )
@@ -54,20 +55,27 @@ func (s *Scheduler) numbers(list string) []int {
 		item, _, _ = strings.Cut(item, ":")
 		low, high, isRange := strings.Cut(item, "-")
 
-		first, err := strconv.Atoi(low)
-		if err != nil {
-			first = s.first // the job is not an array
-		}
-
+		first := s.partNumber(low)
 		last := first
-		if end, err := strconv.Atoi(high); isRange && err == nil {
-			last = min(end, first+maxRunning)
+		if isRange {
+			last = max(first, s.partNumber(high))
 		}
 
 		for number := first; number <= last; number++ {
-			numbers = append(numbers, number-s.first+1)
+			numbers = append(numbers, number)
 		}
 	}
 
 	return numbers
+}
+
+// partNumber returns the number of a part, from 1, that the scheduler's queue shows as text. Without a number the job is
+// not an array, and has the part 1 alone. partNumber returns at most maxRunning: no submission has more parts.
+func (s *Scheduler) partNumber(text string) int {
+	number, err := strconv.Atoi(text)
+	if err != nil && !errors.Is(err, strconv.ErrRange) { // out of range, number is the greatest int
+		return 1
+	}
+
+	return min(number, maxRunning) - s.first + 1
 }

@@ -398,6 +398,21 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// A number that no part can have, in the listing of another program perhaps, is read at once. It counts as the greatest
+// number that a part can have, 1<<20.
+func TestReadHugeNumbers(t *testing.T) {
+	huge := "9223372036854775807" // the greatest int64
+	for name, line := range map[string]string{
+		"slurm": "12 " + huge + " RUNNING n1\n", "htcondor": "12 " + huge + " 2 slot1@n1\n",
+	} {
+		states := Find(name).Read(line)
+		assert.Len(t, states, 1, name)
+	}
+
+	sge := "      5 0.5 dt-x       root         qw    11/26/2026 05:00:01           1 " + huge + "0-3:1\n"
+	assert.Equal(t, map[Part]State{{"5", 1 << 20}: {}}, Find("sge").Read(sge))
+}
+
 // ExampleWorkflow_Write writes an array of two parts for Grid Engine, and prints the command that submits it.
 func ExampleWorkflow_Write() {
 	w := Workflow{Plan: "pipeline.yaml", Dir: "/data", Logs: "/data/logs", Arrays: []Array{

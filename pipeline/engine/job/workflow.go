@@ -31,7 +31,12 @@ func (w Workflow) Write(dst io.Writer, name string) error {
 		return fmt.Errorf("write jobs: %q is none of %s", name, strings.Join(Schedulers(), ", "))
 	}
 
-	if strings.Contains(w.Dir+w.Logs+w.Plan+strings.Join(w.Arrays[0].Words, ""), "\n") {
+	texts := []string{w.Dir, w.Logs, w.Plan}
+	for _, array := range w.Arrays {
+		texts = append(texts, array.Words...)
+	}
+
+	if slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(text, "\n") }) {
 		return fmt.Errorf("write jobs for %s: the paths of the program, the folder and the configuration must have "+
 			"no line ends", scheduler.Title)
 	}
