@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -119,7 +118,12 @@ func (p *Project) Run(ctx context.Context, o Options) (*Result, error) {
 		},
 	}
 
-	return result, cmp.Or(err, record.Keep())
+	notKept := record.Keep() // a failed run leaves a record too
+	if err != nil {
+		return result, err
+	}
+
+	return result, notKept
 }
 
 // Finished returns the selected results. It returns a *NotReadyError unless all are up to date. It writes nothing, so

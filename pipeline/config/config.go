@@ -5,14 +5,10 @@
 //
 // Load reads a file in these steps: decode.go turns its YAML into the types of this package and notes the position of
 // every key; sweep.go replaces an experiment with a sweep by its variants; validate.go reports the faults that single
-// keys cannot show; resolve sets the values that follow from others.
+// keys cannot show. The methods complete and setImplied set the values that follow from others, before and after that.
 package config
 
-import (
-	"strings"
-
-	"doubletake/dsp"
-)
+import "doubletake/dsp"
 
 // File is a whole pipeline.yaml.
 type File struct {
@@ -36,11 +32,12 @@ type File struct {
 	Dir     string            // its folder; relative paths in the file start there
 	where   map[string]pos    // position of each key in the file
 	variant map[string]string // from the key of each variant to the key of its experiment in the file
-	lines   []string          // of the file, without line ends
+	text    string            // of the file
+	lines   []string          // of text, as YAML counts them, without line ends
 }
 
 // Text returns the text of the file as it was read.
-func (f *File) Text() string { return strings.Join(f.lines, "\n") }
+func (f *File) Text() string { return f.text }
 
 // Experiment returns the experiment with a name, or nil if there is none.
 func (f *File) Experiment(name string) *Experiment {

@@ -20,7 +20,7 @@ import (
 // file are reported together.
 type decoder struct {
 	file    string            // as the user named it
-	lines   []string          // of the file
+	lines   []string          // as in File
 	where   map[string]pos    // position of each key in the file, by its dotted path
 	variant map[string]string // as in File
 	errs    Errors
@@ -38,8 +38,10 @@ const FillIn = "FILL_IN"
 func (d *decoder) fillIn(node *yaml.Node, path string) {
 	if node.Kind == yaml.ScalarNode && node.Value == FillIn {
 		what := ""
-		if _, comment, ok := strings.Cut(d.lines[node.Line-1], "# "); ok {
-			what = ": " + comment
+		if node.Line <= len(d.lines) { // a file in UTF-16 may have line ends that File.lines does not know
+			if _, comment, ok := strings.Cut(d.lines[node.Line-1], "# "); ok {
+				what = ": " + comment
+			}
 		}
 
 		d.report(node, path, "is to be filled in"+what)
@@ -120,6 +122,12 @@ func (d *decoder) entries(node *yaml.Node, path string) iter.Seq2[*yaml.Node, *y
 			value := followAlias(content[i+1])
 			if key.Kind != yaml.ScalarNode {
 				d.fail(key, path, "expected a name as key, found %s", describe(key))
+				continue
+			}
+
+			if key.ShortTag() == "!!merge" {
+				d.fail(key, path, "merging keys with << is not possible; write the keys out, or take a whole section from "+
+					"elsewhere in the file, as KEY: *ANCHOR")
 				continue
 			}
 

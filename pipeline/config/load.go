@@ -95,12 +95,16 @@ func configsNear(path string) string {
 	return "; there is " + strings.Join(names, ", ")
 }
 
+// lineEnd matches the line ends of YAML: besides the usual ones a carriage return alone, and three of Unicode.
+var lineEnd = regexp.MustCompile("\r\n|[\n\r\u0085\u2028\u2029]")
+
 // Parse reads and validates the bytes of a file named path.
 func Parse(path string, b []byte) (*File, error) {
 	f := defaultFile()
 	f.Path = path
 	f.Dir = filepath.Dir(path)
-	f.lines = strings.Split(string(b), "\n")
+	f.text = string(b)
+	f.lines = lineEnd.Split(f.text, -1)
 	var doc yaml.Node
 
 	dec := yaml.NewDecoder(bytes.NewReader(b))

@@ -27,6 +27,32 @@ func TestParseDocuments(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// The lines of errors are counted as YAML counts them: at each of the line ends of YAML 1.1 (section 4.2), of which a
+// carriage return alone is one. FILL_IN is in line 2 here, and the excerpt shows that line without its end.
+func TestLineEnds(t *testing.T) {
+	for _, end := range []string{"\n", "\r\n", "\r", "\u0085", "\u2028", "\u2029"} {
+		_, err := Parse("p.yaml", []byte("version: 1"+end+"workdir: FILL_IN # a folder"+end))
+		want := "p.yaml:2:10: workdir: is to be filled in: a folder\n" +
+			"  2 | workdir: FILL_IN # a folder\n" +
+			"    |          ^"
+		assert.EqualError(t, err, want, "%q", end)
+	}
+}
+
+// The text of a file is the text that was read, whatever its line ends are: runs record its digest.
+func TestText(t *testing.T) {
+	text := "version: 1\r\nexperiments: {toy: {ingest: {simulate: {campaign: toy}}}}\r\n"
+	file, err := Parse("p.yaml", []byte(text))
+	require.NoError(t, err)
+	assert.Equal(t, text, file.Text())
+}
+
+// A merge key of YAML 1.1 is no key of a section. The error says what to write instead.
+func TestMergeKey(t *testing.T) {
+	_, err := Parse("p.yaml", []byte("version: 1\nexperiments:\n  a: &a {}\n  b:\n    <<: *a\n"))
+	assert.ErrorContains(t, err, "p.yaml:5:5: experiments.b: merging keys with << is not possible; write the keys out")
+}
+
 // An alias means the value at its anchor, for keys, values and elements alike: a section with an alias is the same as a
 // section with the value itself.
 func TestAliases(t *testing.T) {

@@ -30,7 +30,7 @@ const uncertaintyForm = `"± 0.2, k 2", "± 0.5 %, rectangular" (or triangular, 
 
 // statement contains the parts of an uncertainty's text that were read so far.
 type statement struct {
-	Uncertainty         // U is NaN if the text has no standard uncertainty
+	Uncertainty         // U is NaN if the text has no standard uncertainty; Law is "" if it has no law
 	halfWidth   float64 // the number after ±, as a fraction if it is a percentage; NaN if there is none
 	coverage    float64 // the number after k; 0 if there is none
 }
@@ -42,7 +42,7 @@ type statement struct {
 // so that "20 % ± 2, k 2" means 20 % ± 2 percentage points. If both have a %, the statement is ambiguous and refused.
 func ParseUncertainty(text string) (Uncertainty, error) {
 	s := statement{
-		Uncertainty: Uncertainty{Value: math.NaN(), U: math.NaN(), DoF: math.Inf(1), Law: "normal"},
+		Uncertainty: Uncertainty{Value: math.NaN(), U: math.NaN(), DoF: math.Inf(1)},
 		halfWidth:   math.NaN(),
 	}
 
@@ -65,12 +65,13 @@ func ParseUncertainty(text string) (Uncertainty, error) {
 	}
 
 	s.U = standard
+	s.Law = cmp.Or(s.Law, "normal")
 
 	return s.Uncertainty, nil
 }
 
 // with returns the statement with a further part of the text. Only the first part may have the value. with returns
-// false if it cannot read the part.
+// false if it cannot read the part, or if the statement has such a part already.
 func (s statement) with(part string, isFirst bool) (extended statement, ok bool) {
 	word, rest, _ := strings.Cut(part, " ")
 	value, width, hasWidth := strings.Cut(part, "±")
@@ -86,19 +87,23 @@ func (s statement) with(part string, isFirst bool) (extended statement, ok bool)
 
 		return extended, ok
 	case word == "k":
+		isFirstCoverage := s.coverage == 0
 		s.coverage, ok = plainNumber(rest)
-		return s, ok && s.coverage > 0
+		return s, ok && s.coverage > 0 && isFirstCoverage
 	case word == "u":
 		return s.withStandard(rest)
 	case word == "dof":
+		isFirstDoF := math.IsInf(s.DoF, 1)
 		s.DoF, ok = plainNumber(rest)
-		return s, ok && s.DoF > 0
+		return s, ok && s.DoF > 0 && isFirstDoF
 	case part == "type A":
+		ok = !s.Observed
 		s.Observed = true
-		return s, true
+		return s, ok
 	case isLaw:
+		ok = s.Law == ""
 		s.Law = part
-		return s, true
+		return s, ok
 	}
 
 	extended, ok = s.withValue(part)
@@ -118,7 +123,7 @@ func (s statement) standard() (u float64, ok bool) {
 	switch {
 	case hasWidth && hasStandard:
 		return 0, false
-	case hasWidth && hasCoverage && s.Law != "normal": // the law has a ratio already
+	case hasWidth && hasCoverage && laws[s.Law] > 0: // the law has a ratio already
 		return 0, false
 	case hasWidth && ratio == 0:
 		return 0, false
@@ -150,7 +155,7 @@ func (s statement) withHalfWidth(text string) (statement, bool) {
 	width, extended, ok := s.width(text)
 	extended.halfWidth = width
 
-	return extended, ok
+	return extended, ok && math.IsNaN(s.halfWidth)
 }
 
 // withStandard returns the statement with a standard uncertainty, which may be a percentage.
@@ -158,7 +163,7 @@ func (s statement) withStandard(text string) (statement, bool) {
 	width, extended, ok := s.width(text)
 	extended.U = width
 
-	return extended, ok
+	return extended, ok && math.IsNaN(s.U)
 }
 
 // width parses a half width or a standard uncertainty. It returns a percentage as a fraction, and the statement with

@@ -47,6 +47,10 @@ func TestParseUncertainty(t *testing.T) {
 	for _, text := range []string{
 		"", "±", "± 2", "± 2, k 0", "1, k 2", "u 1, ± 2, k 2", "1 m ± 2 s, k 2", "± x, k 2", "u -1", "a, b",
 		"20 % ± 2 %, k 2", "20 %, u 2 %", "20 % ± 2 m, k 2", "± 2% m, k 2",
+
+		// A part that is given twice contradicts itself.
+		"± 1, ± 2, k 2", "± 0.2, k 2, k 3", "± 1, rectangular, triangular", "± 1, k 2, normal, normal", "u 1, u 2",
+		"u 1, dof 3, dof 4", "u 1, type A, type A",
 	} {
 		_, err := ParseUncertainty(text)
 		assert.ErrorContains(t, err, fmt.Sprintf("%q", text))

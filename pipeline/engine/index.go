@@ -106,8 +106,8 @@ func (ix *index) encode() []byte {
 var errIndex = errors.New("damaged index")
 
 // indexReader reads the parts of an index that indexWriter wrote. After a fault it returns zeros and sets err, which
-// the caller checks at the end. Its methods may be the operands of one struct literal: Go calls them from left to right,
-// so that the literal must have its fields in the order of the file.
+// the caller checks at the end. Several of its methods may be called in one struct literal, whose fields must then be
+// in the order of the file: Go calls them from left to right.
 type indexReader struct {
 	b   string // the rest of the file
 	err error

@@ -190,8 +190,8 @@ func (s *store) clear() {
 	}
 }
 
-// Matches returns the paths of the files and folders in dir that match a pattern of fs.Glob, sorted. Only the pattern is
-// taken for a pattern, so that dir may have any name, also one with brackets.
+// Matches returns the paths of the files and folders below dir that match a pattern of fs.Glob, sorted. dir itself is
+// not a pattern, so that its name may have brackets.
 func Matches(dir, pattern string) []string {
 	names, _ := fs.Glob(os.DirFS(dir), pattern) // it fails only for a malformed pattern
 	paths := make([]string, len(names))

@@ -43,7 +43,24 @@ func find(file *config.File, name string) (source pairs.Source, experiment *conf
 		return source, nil, nil
 	}
 
-	return source, file.Experiment(filepath.Base(source.Dir)), nil
+	experiment = experimentIn(file, source.Dir)
+	if experiment != nil && experiment.Variant != nil { // a variant may have the pairs of its experiment
+		owner := filepath.Join(file.Resolve(file.Workdir), experiment.Owner("dsp"))
+		source.Path = pairs.FromPath(owner).Path
+	}
+
+	return source, experiment, nil
+}
+
+// experimentIn returns the experiment of the configuration whose results are in a folder: below the work directory by
+// its whole name, elsewhere, as in a copy, by the name of the folder. It returns nil if there is none.
+func experimentIn(file *config.File, folder string) *config.Experiment {
+	below, err := belowWorkdir(file, folder)
+	if err == nil && filepath.IsLocal(below) {
+		return file.Experiment(filepath.ToSlash(below))
+	}
+
+	return file.Experiment(filepath.Base(folder))
 }
 
 // findExperiment returns the path, the folder and the split of the pairs of an experiment of the configuration.

@@ -46,6 +46,8 @@ experiments:
 		require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
 	}
 
+	require.NoError(t, os.MkdirAll(filepath.Join("out", "wing", "beta=1"), 0o700))
+
 	triplets := table.Table{Columns: []table.Column{
 		{Name: "run", Strings: []string{"a"}}, {Name: "recording", Strings: []string{"a"}}, {Name: "x", Floats: []float64{1}},
 	}}
@@ -71,6 +73,7 @@ func TestOpen(t *testing.T) {
 		{name: "out/fan", dir: "out/fan", experiment: "fan", columns: triplets},
 		{name: "fan/x=1", dir: "out/fan", experiment: "fan", split: "x=1", columns: triplets},
 		{name: "out/fan/splits/x=1", dir: "out/fan", experiment: "fan", split: "x=1", columns: triplets},
+		{name: "out/wing/beta=1", dir: "out/wing/beta=1", experiment: "wing/beta=1", columns: triplets},
 		{name: "wing/beta=1", dir: "out/wing/beta=1", experiment: "wing/beta=1", columns: triplets},
 		{name: "out/fan/triplets.arrow", columns: triplets},
 		{name: "pairs.csv", columns: []string{"run", "recording", "x", "day", "y_1", "y_2"}},

@@ -69,8 +69,8 @@ func (s *Scheduler) numbers(list string) []int {
 	return numbers
 }
 
-// partNumber returns the number of a part, from 1, that the scheduler's queue shows as text. Without a number the job is
-// not an array, and has the part 1 alone. partNumber returns at most maxRunning: no submission has more parts.
+// partNumber returns the number of a part, from 1, that the scheduler's queue shows as text. Without a number the job
+// is not an array, and has the part 1 alone. partNumber returns at most maxRunning: no submission has more parts.
 func (s *Scheduler) partNumber(text string) int {
 	number, err := strconv.Atoi(text)
 	if err != nil && !errors.Is(err, strconv.ErrRange) { // out of range, number is the greatest int

@@ -8,8 +8,8 @@ import (
 
 // Words splits a command, such as one of Settings.Setup, into words. Spaces separate words. Quotes keep a word
 // together: '…' takes everything literally, and "…" replaces \" and \\. Outside quotes, \ takes the next character
-// literally. Characters that a shell interprets are an error: outside quotes ; | & < > ( ) { } * ? [ # ~ ! and line ends,
-// and $ and ` everywhere but in '…'. Such commands belong in a script, which the command names.
+// literally. Characters that a shell interprets are an error: outside quotes ; | & < > ( ) { } * ? [ # ~ ! and line
+// ends, and $ and ` everywhere but in '…'. Such commands belong in a script, which the command names.
 func Words(command string) (words []string, err error) {
 	if strings.ContainsRune(command, 0) {
 		return nil, fmt.Errorf("%q contains a zero byte", command)
