@@ -379,8 +379,8 @@ func texEscape(text string) string {
 			b.WriteString(`$\hat v$`)
 		case isSymbol:
 			b.WriteString(symbol)
-		case r == '-' && last == '-':
-			b.WriteString("{}-") // LaTeX would join two hyphens to a dash
+		case r == last && (r == '-' || r == '\''):
+			b.WriteString("{}" + string(r)) // LaTeX would join two hyphens to a dash, and two apostrophes to a quote
 		case isOneLetter(r):
 			b.WriteRune(r)
 		default:

@@ -133,7 +133,7 @@ func (l Listing) Write(w io.Writer, width int) error {
 	for i, texts := range l.Rows {
 		cells := make([]number, len(list.Heads))
 		for k, text := range texts[1:] {
-			cells[k].text = text
+			cells[k].text = clean(text)
 			if list.Heads[k].Name == l.Graded && i < len(l.Grades) {
 				cells[k].grade = l.Grades[i]
 			}

@@ -160,7 +160,7 @@ func (d *Data) addSplit(split Split) *report.SplitDetail {
 // addSeed adds one seed's answers to the detail of a split. set is divided by the split; answers has one row for each
 // of its triplets; train and test are its parts with the answers.
 func (d *Data) addSeed(sp *report.SplitDetail, set triplets.Set, answers triplets.Answers, train, test score.Set) {
-	n := len(d.page.X) / set.In
+	n := len(d.placeOf)
 	if sp.Test == nil {
 		sp.Test = make([]bool, n)
 	}

@@ -311,3 +311,22 @@ b#1       51200   10         1     nan`)
 	assert.Equal(t, "t", q[19].Value)
 	assert.Equal(t, "… and 5 more, in recordings.arrow", q[20].Value)
 }
+
+// Tables of spectra that lack the second half of a recording, in the middle or at the end. Expected: an error.
+func TestSpectraWithoutHalf(t *testing.T) {
+	tab := spectraTable(t)
+	whole := tab.Rows()
+	require.Positive(t, whole)
+	for name, rows := range map[string][]int{"first of a pair": {0, 2, 3}, "end of the table": {0, 1, 2}} {
+		d := &Data{page: &report.Detail{}, rowOf: map[string]int{}}
+		assert.ErrorContains(t, d.AddSpectra(tab.Select(rows)), "expected two rows", name)
+	}
+}
+
+// Predictions of another program at a condition with two rows, of which the last has none. Expected: the other one.
+func TestReferenceOfSeveralRows(t *testing.T) {
+	shown := []float64{math.NaN(), math.NaN()}
+	setKnown(shown, []float64{3, 4})
+	setKnown(shown, []float64{5, math.NaN()})
+	assert.Equal(t, []float64{5, 4}, shown)
+}

@@ -91,7 +91,17 @@ func (r *Reference) addTo(set triplets.Set, data *Data, sp *report.Split, ds *re
 	ds.Reference = unknown(len(data.placeOf) * set.Out)
 	for i, c := range data.condition {
 		if place, kept := data.placeOf[c]; kept {
-			copy(ds.Reference[place*set.Out:(place+1)*set.Out], r.mu[i*set.Out:(i+1)*set.Out])
+			setKnown(ds.Reference[place*set.Out:(place+1)*set.Out], r.mu[i*set.Out:(i+1)*set.Out])
+		}
+	}
+}
+
+// setKnown copies the predictions of a row. It keeps what dst has where the row has no prediction: another row of the
+// condition may have one.
+func setKnown(dst, row []float64) {
+	for k, v := range row {
+		if !math.IsNaN(v) {
+			dst[k] = v
 		}
 	}
 }

@@ -35,15 +35,14 @@ func (d *Data) AddSpectra(t *table.Table) error {
 		return err
 	}
 
+	if err := s.checkHalves(); err != nil {
+		return err
+	}
+
 	nearest := -1 // row of the first half of the recording that is the nearest so far
 	least := math.Inf(1)
 	middle := d.middle()
-	for i := 0; i+1 < t.Rows(); i += 2 { // rows i and i+1 are the two halves of a recording
-		if s.recordings[i+1] != s.recordings[i] {
-			return fmt.Errorf("read spectra: expected two rows for %s, found one, and then a row for %s",
-				s.recordings[i], s.recordings[i+1])
-		}
-
+	for i := 0; i < t.Rows(); i += 2 { // rows i and i+1 are the two halves of a recording
 		row, isShown := d.rowOf[s.recordings[i]]
 		if !isShown {
 			continue
@@ -64,9 +63,29 @@ func (d *Data) AddSpectra(t *table.Table) error {
 	return nil
 }
 
+// checkHalves returns an error if a recording does not have two rows, one for each half.
+func (s *spectraColumns) checkHalves() error {
+	for i := 0; i < len(s.recordings); i += 2 {
+		next := "the end of the table"
+		if i+1 < len(s.recordings) {
+			next = "a row for " + s.recordings[i+1]
+		}
+
+		if i+1 == len(s.recordings) || s.recordings[i+1] != s.recordings[i] {
+			return fmt.Errorf("read spectra: expected two rows for %s, found one, and then %s", s.recordings[i], next)
+		}
+	}
+
+	return nil
+}
+
 // middle returns the median of each input, or the larger of the two middle values, over the conditions that the page
-// shows.
+// shows. It returns nil if the page shows no conditions.
 func (d *Data) middle() []float64 {
+	if len(d.page.X) == 0 {
+		return nil
+	}
+
 	middle := make([]float64, d.set.In)
 	for k := range middle {
 		values := lists.Column(d.page.X, d.set.In, k)

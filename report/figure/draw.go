@@ -312,7 +312,8 @@ func (d *drawing) drawMarks(panel *Panel, clip string, below bool, axes panelAxe
 	d.b.WriteString("</g>\n")
 }
 
-// drawLabels writes the labels of the panel. They are not clipped to the plotting area, but stay below its upper edge.
+// drawLabels writes the labels of the panel, without labels of points that have no place. Labels are not clipped to the
+// plotting area, but stay below its upper edge.
 func (d *drawing) drawLabels(panel *Panel, axes panelAxes) {
 	for k := range panel.Marks {
 		mark := &panel.Marks[k]
@@ -323,6 +324,10 @@ func (d *drawing) drawLabels(panel *Panel, axes panelAxes) {
 		d.put(`<g class="mark" data-series="%v"%v>`, mark.Name, d.dataAttributes(mark))
 
 		for i := range min(len(mark.X), len(mark.Text)) {
+			if !axes.xScale.has(mark.X[i]) || !axes.yScale.has(mark.Y[i]) {
+				continue
+			}
+
 			y := math.Max(axes.yScale.end+9, axes.yScale.place(mark.Y[i])-5)
 			d.writeText(axes.xScale.place(mark.X[i]), y, "lab "+mark.Class, "middle", shorten(mark.Text[i], 24))
 		}

@@ -252,6 +252,9 @@ func newScale(axis Axis, start, end float64) scale {
 	return scale{axis.Log, axis.Min, axis.Max, start, end}
 }
 
+// has reports whether a value has a place: it can be drawn, and on a logarithmic axis it is positive.
+func (s scale) has(value float64) bool { return drawable(value) && (value > 0 || !s.log) }
+
 // place returns the place of a value, px. It returns start if the value has none.
 func (s scale) place(value float64) float64 {
 	share := (value - s.min) / (s.max - s.min)

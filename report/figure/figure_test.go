@@ -399,3 +399,35 @@ func TestNumbersBesideLabel(t *testing.T) {
 		assert.GreaterOrEqual(t, numbers, 3, "numbers in %d panels", count)
 	}
 }
+
+// Marks whose numbers have no place: NaN, and numbers below zero on a logarithmic axis. Expected: nothing is drawn at
+// the edge of the panel in their stead. A span whose end is infinite is drawn up to the edge.
+func TestNoPlace(t *testing.T) {
+	nan := math.NaN()
+	for name, c := range map[string]struct {
+		mark Mark
+		want int // number of paths or texts of the mark
+	}{
+		"rule at NaN":          {Mark{Kind: Rule, X: []float64{nan}, Y: []float64{nan}}, 0},
+		"rule below zero":      {Mark{Kind: Rule, Y: []float64{-1}}, 0},
+		"rule":                 {Mark{Kind: Rule, Y: []float64{2}}, 1},
+		"span from NaN":        {Mark{Kind: Span, Lo: []float64{nan}, Hi: []float64{2}}, 0},
+		"span without a begin": {Mark{Kind: Span, Lo: []float64{math.Inf(-1)}, Hi: []float64{2}}, 1},
+		"label at NaN":         {Mark{Kind: Labels, X: []float64{2}, Y: []float64{nan}, Text: []string{"a"}}, 0},
+		"label":                {Mark{Kind: Labels, X: []float64{2}, Y: []float64{2}, Text: []string{"a"}}, 1},
+	} {
+		c.mark.Name = "mark"
+		c.mark.Quiet = true
+		svg := Draw(&Figure{ID: "f", Panels: []Panel{{
+			X: Axis{Min: 1, Max: 3}, Y: Axis{Min: 1, Max: 3, Log: true}, Marks: []Mark{c.mark},
+		}}}, Options{})
+
+		found := 0
+		parse(t, svg).walk(func(e *element) {
+			if e.attr("data-series") == "mark" {
+				found += len(e.Children)
+			}
+		})
+		assert.Equal(t, c.want, found, name)
+	}
+}

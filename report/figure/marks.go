@@ -29,12 +29,7 @@ func (n *markPen) place(x, y float64) (left, top float64) {
 }
 
 // canPlace reports whether a point has a place on both axes.
-func (n *markPen) canPlace(x, y float64) bool {
-	hasX := drawable(x) && (x > 0 || !n.xScale.log)
-	hasY := drawable(y) && (y > 0 || !n.yScale.log)
-
-	return hasX && hasY
-}
+func (n *markPen) canPlace(x, y float64) bool { return n.xScale.has(x) && n.yScale.has(y) }
 
 // writePath writes a path of the given class. It writes nothing if the path is empty.
 func (n *markPen) writePath(class string, path markup) {
@@ -86,25 +81,34 @@ func (d *drawing) drawMark(mark *Mark, axes panelAxes) {
 	d.b.WriteString("</g>\n")
 }
 
-// spans shades between two values of x, over the whole height.
+// spans shades between two values of x, over the whole height. A span may begin or end outside of the panel, at an
+// infinite value, but it is left out if an end is NaN.
 func (n *markPen) spans() {
 	mark := n.mark
 	for i := range mark.Lo {
+		if math.IsNaN(mark.Lo[i]) || math.IsNaN(mark.Hi[i]) {
+			continue
+		}
+
 		left := n.xScale.place(mark.Lo[i])
 		right := n.xScale.place(mark.Hi[i])
 		n.writePath("band "+mark.Class, svg("M%v %vH%vV%vH%vZ", left, n.yScale.start, right, n.yScale.end, left))
 	}
 }
 
-// rules draws horizontal lines at Y and vertical lines at X.
+// rules draws horizontal lines at Y and vertical lines at X. It leaves out values that have no place.
 func (n *markPen) rules() markup {
 	var path markup
 	for _, y := range n.mark.Y {
-		path += svg("M%v %vH%v", n.xScale.start, n.yScale.place(y), n.xScale.end)
+		if n.yScale.has(y) {
+			path += svg("M%v %vH%v", n.xScale.start, n.yScale.place(y), n.xScale.end)
+		}
 	}
 
 	for _, x := range n.mark.X {
-		path += svg("M%v %vV%v", n.xScale.place(x), n.yScale.start, n.yScale.end)
+		if n.xScale.has(x) {
+			path += svg("M%v %vV%v", n.xScale.place(x), n.yScale.start, n.yScale.end)
+		}
 	}
 
 	return path

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"doubletake/ingest/campaign"
 	"doubletake/ingest/units"
 	"doubletake/internal/lists"
 	"doubletake/train/triplets"
@@ -169,8 +170,9 @@ func (f *Findings) channels(set triplets.Set) []string {
 	channels := make([]string, len(set.Recording))
 	for row, recording := range set.Recording {
 		names := f.splitName(recording)
-		channel := channelOf(names[0])
-		if channel == channelOf(names[len(names)-1]) {
+		runs := f.splitName(set.Runs[set.Run[row]])
+		channel := campaign.ChannelOf(runs[0], names[0])
+		if channel == campaign.ChannelOf(runs[len(runs)-1], names[len(names)-1]) {
 			channels[row] = channel
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"doubletake/ingest/campaign"
 )
 
 // mistake is a finding about files or runs, with the effect that leaving them out has on the intervals.
@@ -51,8 +53,9 @@ func accused(file string) string {
 // a recording. Files match by their path or by their name.
 func (m *mistake) concerns(runs, recordings []string) bool {
 	names := slices.Concat(runs, recordings)
-	for _, recording := range recordings {
-		if channel := channelOf(recording); channel != "" {
+	for i, recording := range recordings {
+		run := runs[min(i, len(runs)-1)] // two recordings of one run share its name
+		if channel := campaign.ChannelOf(run, recording); channel != "" {
 			names = append(names, "#"+channel)
 		}
 	}
@@ -64,10 +67,4 @@ func (m *mistake) concerns(runs, recordings []string) bool {
 	}
 
 	return false
-}
-
-// channelOf returns the channel of a recording, which follows "#", or "" if the recording names none.
-func channelOf(recording string) string {
-	_, channel, _ := strings.Cut(recording, "#")
-	return channel
 }

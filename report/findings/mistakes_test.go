@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"doubletake/dsp"
 	"doubletake/ingest/table"
@@ -184,4 +185,28 @@ func TestFarPairNames(t *testing.T) {
 	tab.Make("recording", "", "").Strings = runs
 	f := Findings{SplitName: func(name string) []string { return strings.Split(name, " + ") }}
 	assert.Contains(t, f.FarPairs("repeat-run", tab, set), "; re=1e+06 is in 3 of them, re=1.1e+06 is in 3 of them; none")
+}
+
+// Files whose names contain "#", with microphone 3 of nine 6 dB low. Expected: the warning names the microphone.
+func TestGainsOfFilesWithHash(t *testing.T) {
+	set := levelsOfRuns(8, false, func(place int) float64 {
+		if place == 2 {
+			return 54
+		}
+
+		return 60
+	})
+	for i := range set.Recording {
+		set.Recording[i] = "take#" + set.Recording[i]
+	}
+
+	for i := range set.Runs {
+		set.Runs[i] = "take#" + set.Runs[i]
+	}
+
+	var f Findings
+	f.addGains(set)
+	require.Len(t, sentences(f), 1)
+	assert.Contains(t, sentences(f)[0], "channel mic3: 6.0 dB below")
+	assert.True(t, f.ranked()[0].concerns([]string{"take#a0.wav"}, []string{"take#a0.wav#mic3"}))
 }

@@ -31,8 +31,8 @@ func ReadCells(path string) (*Cells, error) {
 		return nil, tableFault(path, err)
 	}
 
-	if cells.Rows == 0 {
-		return nil, &fault.Error{Path: path, Want: fmt.Sprintf("1 to %d rows", maxRows), Found: "another number"}
+	if cells.Rows == 0 { // campaign.ReadCells reads none if there are too many
+		return nil, &fault.Error{Path: path, Want: fmt.Sprintf("1 to %d rows", maxRows), Found: "none, or more"}
 	}
 
 	for i, name := range cells.Columns {

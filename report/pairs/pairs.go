@@ -59,7 +59,7 @@ type Pairs struct {
 }
 
 // Open reads the pairs. From a table with columns OUTCOME_1 and OUTCOME_2, it takes the columns of text whose names are
-// in texts, or all columns of text if texts is nil.
+// in texts, or all columns of text if texts is nil. It returns an error if the table has no outcomes.
 func (s Source) Open(texts []string) (*Pairs, error) {
 	pairs := &Pairs{Source: s}
 	_, err := os.Stat(s.Path)
@@ -82,6 +82,11 @@ func (s Source) Open(texts []string) (*Pairs, error) {
 
 	if pairs.Column("run") == nil || pairs.Column("recording") == nil {
 		return nil, &fault.Error{Path: s.Path, Want: "a table of pairs, such as triplets.arrow", Found: "no column run"}
+	}
+
+	if len(Outcomes(pairs.Table)) == 0 {
+		return nil, fault.At(s.Path, "", "a table of pairs, with columns OUTCOME_1 and OUTCOME_2", "no such columns",
+			"name the experiment, or its "+tripletsArrow)
 	}
 
 	return pairs, nil

@@ -17,7 +17,8 @@ func readTable(path string, texts []string) (*table.Table, error) {
 		return nil, err
 	}
 
-	head, err := campaign.ReadCells(path, 0)
+	const noRows = 0 // the names of the columns are enough
+	head, err := campaign.ReadCells(path, noRows)
 	if err != nil || !slices.Contains(head.Columns, "run") { // ReadTables reports a table that cannot be read
 		options.Run = ""
 	}

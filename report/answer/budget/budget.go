@@ -54,7 +54,7 @@ type Budget struct {
 	RepeatedDoF float64  // degrees of freedom of the sum of all levels of repetition
 	Unseen      []string // effects that the campaign cannot show, in words
 	Pooled      string   // the conditions that the scatter is pooled over, in words
-	Naive       float64  // standard error if samples or segments were independent; 0: not known
+	Naive       float64  // standard error if samples or segments were independent; 0 or NaN: not known
 	NaiveOf     string   // "samples" or "segments"
 }
 

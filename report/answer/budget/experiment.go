@@ -98,11 +98,23 @@ func Compute(table *pairs.Pairs, stated *Stated, o Options) ([]Budget, error) {
 	}
 
 	if len(budgets) == 0 {
-		return nil, &fault.UsageError{Text: fmt.Sprintf("--at: no row of %s has %s; pipeline inspect %s lists the values",
-			table.Name, o.At, table.Source.Path)}
+		return nil, c.noBudget(wanted)
 	}
 
 	return budgets, nil
+}
+
+// noBudget returns the error about outcomes of which no wanted condition has a number.
+func (c *campaign) noBudget(outcomes []string) error {
+	for row := range c.Rows() {
+		if c.isWanted(row) {
+			return fault.At(c.Source.Path, "", "numbers of "+strings.Join(outcomes, ", ")+" in the wanted rows", "none",
+				"choose others with --outcome or --at")
+		}
+	}
+
+	return &fault.UsageError{Text: fmt.Sprintf("--at: no row of %s has %s; pipeline inspect %s lists the values", c.Name,
+		c.At, c.Source.Path)}
 }
 
 // read reads the options and the conditions, and numbers the units of the observations.
@@ -388,14 +400,18 @@ func (b *Budget) setNaive(c *campaign, outcome string, id int) {
 		return
 	}
 
-	sum := 0.0
+	sum := 0.0 // of the squared deviations of the outcomes that count
 	n := 0.0
 	for _, i := range c.rows[id] {
-		sum += first.Floats[i]*first.Floats[i] + second.Floats[i]*second.Floats[i]
-		n += 2
+		for _, deviation := range []float64{first.Floats[i], second.Floats[i]}[:c.perRow] {
+			if finite(deviation) {
+				sum += deviation * deviation
+				n++
+			}
+		}
 	}
 
-	b.Naive = math.Sqrt(sum) / n
+	b.Naive = math.Sqrt(sum) / n // NaN if n is 0
 	b.NaiveOf = "segments"
 }
 

@@ -280,3 +280,54 @@ func TestReferencesOfCoefficients(t *testing.T) {
 		})
 	}
 }
+
+// Standard errors of independent segments, by hand: the mean of n outcomes of deviation s has s/√n. Rows are pairs of
+// halves, so that each row has two outcomes, or pairs across three days, in which the second outcome of a row is the
+// first of another row. An outcome without a number does not count.
+func TestNaive(t *testing.T) {
+	deviations := []float64{0.3, 0.3, 0.3}
+	oneDay := []string{"1", "1", "1"}
+	sameRun := []kv.Pair{{Key: "pairs", Value: "same-run"}}
+	for name, c := range map[string]struct {
+		meta  []kv.Pair
+		days  []string
+		first []float64
+		want  float64
+	}{
+		"halves": {sameRun, oneDay, deviations, 0.3 / math.Sqrt(6)},
+		"across days": {
+			[]kv.Pair{{Key: "config:dsp.across", Value: "day"}}, []string{"1", "2", "3"}, deviations, 0.3 / math.Sqrt(3),
+		},
+		"without an outcome": {sameRun, oneDay, []float64{0.3, math.NaN(), 0.3}, 0.3 / math.Sqrt(5)},
+	} {
+		p := campaignOf([]table.Column{
+			{Name: "run", Strings: []string{"a", "b", "c"}},
+			{Name: "day", Strings: c.days},
+			{Name: "l_db_1", Unit: "dB", Floats: []float64{60, 61, 63}},
+			{Name: "l_db_2", Unit: "dB", Floats: []float64{61, 63, 60}},
+			{Name: "l_db_sd_1", Floats: c.first},
+			{Name: "l_db_sd_2", Floats: deviations},
+		}, c.meta...)
+
+		list, err := Compute(p, nil, Options{})
+		require.NoError(t, err, name)
+		near(t, name, list[0].Naive, c.want, 1e-12)
+	}
+}
+
+// No budget: the conditions have no row, or their outcome has no number. Expected: an error that names which.
+func TestNoBudget(t *testing.T) {
+	p := campaignOf([]table.Column{
+		{Name: "run", Strings: []string{"a", "b"}},
+		{Name: "rpm", Floats: []float64{1000, 2000}},
+		{Name: "y_1", Floats: []float64{math.NaN(), math.NaN()}},
+		{Name: "y_2", Floats: []float64{math.NaN(), math.NaN()}},
+	})
+
+	for at, want := range map[string]string{
+		"rpm=3000": "--at: no row of e has rpm=3000", "rpm=1000": "numbers of y in the wanted rows", "": "numbers of y",
+	} {
+		_, err := Compute(p, nil, Options{At: at})
+		assert.ErrorContains(t, err, want, "at %q", at)
+	}
+}

@@ -180,7 +180,7 @@ func CSV(list []Result) []numbers.Object {
 func JSON(list []Result) []numbers.Object {
 	return numbers.Objects(list, func(r Result) numbers.Object {
 		naive := r.Naive
-		if naive <= 0 {
+		if naive <= 0 { // not known
 			naive = math.NaN() // JSON writes NaN as null
 		}
 

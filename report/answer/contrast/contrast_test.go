@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -252,4 +253,40 @@ func TestRefused(t *testing.T) {
 		_, err := Compare(context.Background(), c.o)
 		assert.ErrorContains(t, err, want)
 	}
+}
+
+// A unit that was measured twice at x = 0, once without a number, and at 1 and 2. Expected: the mean is over the
+// numbers, and a set point on a row is the row, even if its neighbour has no number.
+func TestInterpolateWithoutNumbers(t *testing.T) {
+	nan := math.NaN()
+	curve := means([]row{
+		{x: []float64{0}, y: []float64{nan, 3}},
+		{x: []float64{0}, y: []float64{5, 5}},
+		{x: []float64{1}, y: []float64{nan, 6}},
+		{x: []float64{2}, y: []float64{9, nan}},
+	})
+	require.Len(t, curve, 3)
+	assert.Equal(t, []float64{5, 4}, curve[0].y, "mean of two rows")
+
+	end, isWithin := interpolated(curve, 2)
+	require.True(t, isWithin)
+	assert.Equal(t, 9.0, end.y[0], "a row, beside a row without a number")
+
+	between, isWithin := interpolated(curve, 0.5)
+	require.True(t, isWithin)
+	assert.True(t, math.IsNaN(between.y[0]), "beside a row without a number: %g", between.y[0])
+	assert.Equal(t, 5.0, between.y[1], "between two rows")
+}
+
+// A value that a program writes for no value, whose square is infinite. Expected: an error that names its row.
+func TestHugeOutcome(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pairs.csv")
+	text := "run,rotor,x,y_1,y_2\na,1,1,2,2\na,1,2,1e308,1e308\nb,1,1,1,1\nb,1,2,1,1\n" +
+		"c,2,1,1,1\nc,2,2,1,1\nd,2,1,1,1\nd,2,2,1,1\n"
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+
+	_, err := Compare(context.Background(), Options{
+		Runs: []pairs.Source{pairs.FromPath(path)}, A: "rotor=1", B: "rotor=2", Unit: "run", Level: 0.95,
+	})
+	assert.ErrorContains(t, err, "row 2, outcome y: expected a number up to 1e+150")
 }

@@ -66,7 +66,7 @@ func commonRange(curves [][]row) (low, high float64) {
 	return low, high
 }
 
-// means returns the rows of one unit, averaged at equal conditions.
+// means returns the rows of one unit, averaged at equal conditions. A mean leaves out outcomes that are NaN.
 func means(rows []row) []row {
 	x := make([]float64, len(rows))
 	for i, r := range rows {
@@ -76,17 +76,34 @@ func means(rows []row) []row {
 	var averaged []row
 	for _, same := range lists.Alike(x) {
 		r := rows[same[0]]
-		r.y = slices.Clone(r.y)
-		for n, i := range same[1:] {
-			for k, v := range rows[i].y {
-				r.y[k] += (v - r.y[k]) / float64(n+2)
-			}
+		r.y = make([]float64, len(r.y))
+		for k := range r.y {
+			r.y[k] = meanOutcome(lists.Pick(rows, same), k)
 		}
 
 		averaged = append(averaged, r)
 	}
 
 	return averaged
+}
+
+// meanOutcome returns the mean of outcome k over the rows that have a number, or NaN if none has.
+func meanOutcome(rows []row, k int) float64 {
+	mean := math.NaN()
+	n := 0.0
+	for _, r := range rows {
+		switch {
+		case math.IsNaN(r.y[k]):
+			continue
+		case n == 0:
+			mean = r.y[k]
+		default:
+			mean += (r.y[k] - mean) / (n + 1)
+		}
+		n++
+	}
+
+	return mean
 }
 
 // interpolated returns the outcomes of a unit at x, by a line through its two neighbouring rows. curve contains the
@@ -97,15 +114,17 @@ func interpolated(curve []row, x float64) (row, bool) {
 		return row{}, false
 	}
 
-	left := curve[max(i-1, 0)]
 	right := curve[i]
 	r := right
 	r.x = []float64{x}
 	r.y = slices.Clone(right.y)
-	if w := right.x[0] - left.x[0]; w > 0 {
-		for k := range r.y {
-			r.y[k] += (left.y[k] - right.y[k]) * (right.x[0] - x) / w
-		}
+	if right.x[0] == x { // the row itself, whatever its neighbour has
+		return r, true
+	}
+
+	left := curve[i-1] // there is one, because the first row is below x
+	for k := range r.y {
+		r.y[k] += (left.y[k] - right.y[k]) * (right.x[0] - x) / (right.x[0] - left.x[0])
 	}
 
 	return r, true

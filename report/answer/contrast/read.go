@@ -2,6 +2,8 @@ package contrast
 
 import (
 	"cmp"
+	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -70,7 +72,31 @@ func (c *comparison) read() error {
 			source.Name, sides[side], source.Path)
 	}
 
+	if err := c.checkOutcomes(); err != nil {
+		return err
+	}
+
 	return c.checkSides()
+}
+
+// largest is the largest absolute value of an outcome. Squares of such outcomes, and sums of them, are finite.
+const largest = 1e150
+
+// checkOutcomes returns an error about an outcome above largest.
+func (c *comparison) checkOutcomes() error {
+	for _, r := range c.rows {
+		for k, y := range r.y {
+			if math.Abs(y) > largest { // false for NaN
+				source := c.Runs[r.side%len(c.Runs)]
+				place := fmt.Sprintf("row %d, outcome %s", r.source.row+1, c.Options.Outcomes[k])
+
+				return fault.At(source.Path, place, fmt.Sprintf("a number up to %g", largest), fmt.Sprint(y),
+					"leave the cell empty if it stands for no value")
+			}
+		}
+	}
+
+	return nil
 }
 
 // checkSides returns an error if a row is on both sides, or if a unit has no name.

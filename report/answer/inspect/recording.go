@@ -228,7 +228,7 @@ func spectrum(reader ingest.Reader, channel int, samples int64, rate float64) (*
 		}
 
 		if got, err := reader.Read([]int{channel}, start, [][]float64{x}); got < length {
-			return nil, fmt.Errorf("read %s: %w", reader.Info().Path, err)
+			return nil, fmt.Errorf("read %s: %w", reader.Info().Path, cmp.Or(err, io.ErrUnexpectedEOF))
 		}
 
 		welch.SegmentPower(one, x)
@@ -257,7 +257,7 @@ func peaks(power []float64, bin float64) []Peak {
 		p := power[k]
 		isBelowNext := p < power[k-1] || p <= power[k+1] // of two equal bins the second is the peak
 		isBelowSecond := p < power[k-2] || p < power[k+2]
-		if isBelowNext || isBelowSecond {
+		if isBelowNext || isBelowSecond || math.IsInf(p, 0) { // samples near the largest float64 have infinite powers
 			continue
 		}
 

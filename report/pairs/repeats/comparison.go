@@ -2,8 +2,8 @@ package repeats
 
 import (
 	"slices"
-	"strings"
 
+	"doubletake/ingest/campaign"
 	"doubletake/ingest/condition"
 )
 
@@ -119,16 +119,12 @@ func (p *Pairing) groups(rows Rows, runs, recordings []string) ([][]int, error) 
 	return slices.Collect(condition.Groups(rows.Rows(), c.tolerances, c.conditions, c.labels)), nil
 }
 
-// channels returns the ending of each recording's name that names its channel: the part after the name of its run.
+// channels returns the channel of each recording.
 func channels(runs, recordings []string) []string {
-	endings := make([]string, len(runs))
+	names := make([]string, len(runs))
 	for i, run := range runs {
-		if ending, own := strings.CutPrefix(recordings[i], run); own {
-			endings[i] = ending
-		} else if k := strings.LastIndexByte(recordings[i], '#'); k >= 0 { // the run's name comes from a column
-			endings[i] = recordings[i][k:]
-		}
+		names[i] = campaign.ChannelOf(run, recordings[i])
 	}
 
-	return endings
+	return names
 }
