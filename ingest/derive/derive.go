@@ -279,7 +279,7 @@ func (s *Set) add(values map[string]float64, names map[string]string, outcomes b
 			return &ValueError{Definition: d.Definition, Value: v, Inputs: d.describe(inputs, names)}
 		}
 
-		values[d.Name] = v
+		values[d.Name] = v + 0 // −0 + 0 is 0: equal conditions are written alike
 	}
 
 	return nil

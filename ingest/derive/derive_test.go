@@ -203,3 +203,16 @@ func TestFunctionsInReference(t *testing.T) {
 	b := testfile.Read(t, "../../pipeline/config/keys.txt")
 	assert.Contains(t, string(b), "Functions: "+strings.Join(functions(), " ")+"\n")
 }
+
+// A formula never gives −0, which would be another condition than 0 in a text. By hand: −a, a·(−2) and −(a²) of 0.
+func TestZeroHasNoSign(t *testing.T) {
+	for _, text := range []string{"-a", "a*(-2)", "-a^2", "0*(-a-1)"} {
+		s, err := New([]Definition{{"q", text}}, nil, []string{"a"}, nil, nil)
+		require.NoError(t, err)
+
+		values := map[string]float64{"a": 0}
+		require.NoError(t, s.AddConditions(values, nil), text)
+		assert.Zero(t, values["q"], text)
+		assert.False(t, math.Signbit(values["q"]), text)
+	}
+}

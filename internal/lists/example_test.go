@@ -21,10 +21,14 @@ func Example() {
 
 	index, words := lists.Index([]string{"b", "a", "b"})
 	fmt.Println(index, words, lists.Alike([]string{"b", "a", "b"}))
+	fmt.Println(lists.Names([]string{"b", "", "a", "b"}), lists.Names([]string{""}) == nil)
+	fmt.Println(lists.Share(0.07, 100), lists.Share(0.071, 100))
 	// Output:
 	// [0 1 2] [0 1 4 9] true
 	// [0 4] [1 9]
 	// map[a:0 b:1]
 	// [5 6 1 2] [2 4 6]
 	// [0 1 0] [b a] [[0 2] [1]]
+	// [b a] true
+	// 7 8
 }

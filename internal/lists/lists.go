@@ -1,9 +1,12 @@
-// Package lists has what packages slices and maps lack: functions that number and group elements, and functions that
-// select rows and columns of matrices in row-major order. Unless a comment says otherwise, a result without elements is
-// nil.
+// Package lists has what packages slices and maps lack: functions that number, count and group elements, and functions
+// that select rows and columns of matrices in row-major order. Unless a comment says otherwise, a result without
+// elements is nil.
 package lists
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // Each returns the results of convert for each element, in order.
 func Each[T, U any](list []T, convert func(T) U) []U {
@@ -31,6 +34,14 @@ func Numbers(n int) []int {
 	}
 
 	return numbers
+}
+
+// Share returns how many of n elements are the given share, rounded up to a whole number. It does not round up for a
+// rounding error of the product: 7 of 100 elements are the share 0.07, although 0.07·100 is above 7 in float64.
+func Share(share float64, n int) int {
+	const roundingError = 1e-12 // relative, more than the product can have
+
+	return int(math.Ceil(share * float64(n) * (1 - roundingError)))
 }
 
 // Split returns the elements for which ok returns true, and the other elements. Both keep their order.
@@ -92,8 +103,10 @@ func Index[T comparable](list []T) (index []int, distinct []T) {
 
 // Names lists the names in order, each once, without "".
 func Names(names []string) []string {
-	_, distinct := Index(names)
-	return slices.DeleteFunc(distinct, func(name string) bool { return name == "" })
+	named, _ := Split(names, func(name string) bool { return name != "" })
+	_, distinct := Index(named)
+
+	return distinct
 }
 
 // Alike groups equal elements. It returns the places of the elements of each group. Groups are in order of first

@@ -18,7 +18,7 @@ import (
 
 // leftOutVersion is the version of the results of trainings that leave groups out. Raise it when a training gives
 // another result for the same input.
-const leftOutVersion = 3
+const leftOutVersion = 4
 
 // leftOutModel is the output of a training that leaves a group out: an honest.EnsembleModel.
 const leftOutModel = "ensemble.json"

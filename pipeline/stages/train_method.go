@@ -19,7 +19,7 @@ import (
 
 // methodVersion is the version of the results of the methods that are compared with the network. Raise it when the task
 // of a method gives another result for the same input; baseline.Info.Version counts changes of one method.
-const methodVersion = 3
+const methodVersion = 4
 
 // MethodID returns the ID of the task of a method on a split.
 func MethodID(exp plan.Experiment, split, method string, k int) string {

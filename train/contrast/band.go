@@ -8,6 +8,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/mathext"
+
+	"doubletake/internal/lists"
 )
 
 // draws is the number of draws of the largest |t|. The level of its quantile at 95 % is then known to half a percent.
@@ -24,7 +26,7 @@ func Band(arms []Arm, level float64) []Estimate {
 	simulation.root = correlationRoot(arms, simulation.scale, pool)
 	largest := simulation.largest()
 	slices.Sort(largest)
-	critical := largest[int(math.Ceil(level*draws))-1]
+	critical := largest[lists.Share(level, draws)-1]
 	for p, e := range list {
 		list[p] = e.within(denormalised(critical, e.DF))
 	}

@@ -4,8 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"hash/fnv"
-	"math"
 	"slices"
+
+	"doubletake/internal/lists"
 )
 
 // Random is the key of a random share of the conditions.
@@ -45,7 +46,7 @@ func (r random) Held(rows Rows) ([]bool, error) {
 		}
 
 		for i := range v {
-			names[i] += input + "=" + shortest(v[i]) + ","
+			names[i] += input + "=" + shortest(v[i]+0) + "," // −0 + 0 is 0
 		}
 	}
 
@@ -73,7 +74,7 @@ func Draw(stream string, names []string, share float64) map[string]bool {
 	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(hash(stream, a), hash(stream, b)) })
 
 	drawn := map[string]bool{}
-	for _, n := range names[:int(math.Ceil(share*float64(len(names))))] {
+	for _, n := range names[:lists.Share(share, len(names))] {
 		drawn[n] = true
 	}
 

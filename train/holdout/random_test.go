@@ -3,6 +3,7 @@ package holdout
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -75,6 +76,35 @@ func TestRandom(t *testing.T) {
 	}
 
 	assert.GreaterOrEqual(t, len(draws), 10, "different pairs, of 45, that 20 splits draw")
+}
+
+// A share of some conditions is rounded up. Fractions of whole numbers give the expected number of conditions: 7 of 100
+// for 0.07, although 0.07·100 is above 7 in float64.
+func TestDrawRoundsUp(t *testing.T) {
+	for _, n := range []int{1, 5, 25, 50, 100, 997} {
+		names := make([]string, n)
+		for i := range names {
+			names[i] = fmt.Sprint(i)
+		}
+
+		for hundredths := 1; hundredths < 100; hundredths++ {
+			want := (hundredths*n + 99) / 100
+			share := float64(hundredths) / 100
+			assert.Len(t, Draw("s", names, share), want, "a share of %g of %d", share, n)
+		}
+	}
+}
+
+// −0 and 0 are one condition, which is held out or not for every split.
+func TestRandomOfZeros(t *testing.T) {
+	for k := range 20 {
+		h, err := Of(Random, 0.3)
+		require.NoError(t, err)
+
+		held, err := For(h, fmt.Sprint("s", k), []string{"a"}).Held(columns{"a": {0, math.Copysign(0, -1), 1, 2, 3}})
+		require.NoError(t, err)
+		assert.Equal(t, held[0], held[1], "split s%d", k)
+	}
 }
 
 // With other conditions it is a share of all conditions, of which those that the others

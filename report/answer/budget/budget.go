@@ -278,8 +278,9 @@ func (r Result) summarise(sample []float64) *MonteCarlo {
 	draws := len(sample)
 	slices.Sort(sample)
 	law := &MonteCarlo{Draws: draws, Delta: 0.5 * math.Pow(10, math.Floor(math.Log10(r.U)))}
-	law.Low = sample[int(float64(draws)*(1-r.Level)/2)]
-	law.High = sample[int(float64(draws)*(1+r.Level)/2)]
+	below := int(math.Round(float64(draws) * (1 - r.Level) / 2)) // draws on each side of the interval
+	law.Low = sample[below]
+	law.High = sample[draws-below]
 	for _, v := range sample {
 		law.Mean += v / float64(draws)
 	}
