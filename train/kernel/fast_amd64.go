@@ -77,16 +77,16 @@ var noBias [panelAVX512]float32
 
 // multiply computes z = α·a·w + b. n is the number of columns of z and w, and their row stride. b may be z.
 func multiply(z []float32, a operand, w []float32, b operand, rows, k, n int, alpha float32) {
-	panel := panelAVX2
-	for c := 0; c < n; c += panel {
+	for c := 0; c < n; {
 		gemm := gemmAVX2
-		panel = panelAVX2
+		panel := panelAVX2
 		if isWide && c+panelAVX512 <= n {
 			gemm = gemmAVX512
 			panel = panelAVX512
 		}
 
 		gemm(&z[c], &a.data[0], &w[c], &b.data[c*b.column], rows, k, a.row, a.column, n, b.row, alpha)
+		c += panel
 	}
 }
 
