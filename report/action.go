@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"doubletake/train/score"
 )
@@ -30,28 +31,45 @@ func (s Split) action() string {
 	return "Use the intervals."
 }
 
-// outcomesWord names up to three outcomes, and counts more of them.
+// mostNamed is the number of outcomes up to which a sentence names them.
+const mostNamed = 3
+
+// outcomesWord names up to mostNamed outcomes, and counts more of them.
 func outcomesWord(list []score.OutcomeTrust) string {
-	if len(list) > 3 {
+	if len(list) > mostNamed {
 		return numbered(len(list), "outcome", "outcomes")
 	}
 	return outcomeNames(list)
 }
 
-// undecidedAction says which numbers of undecided outcomes can be used.
+// undecidedAction says which numbers of undecided outcomes can be used. In place of an interval that contains too few
+// values it gives one of the measured residuals. They are normal enough, and contain both the error that the model did
+// not expect and the noise of one measurement.
 func undecidedAction(list []score.OutcomeTrust) string {
 	if holdsAtLevel(list) {
 		return fmt.Sprintf("Use only the %s interval of %s.", levelText(list[0].Level), outcomesWord(list))
 	}
 
-	// The measured error is normal enough to give an interval, and contains the error that the model did not expect.
 	factor := math.Sqrt2 * math.Erfinv(list[0].Level)
-	if len(list) > 1 {
-		return fmt.Sprintf("For %s use ±\u00a0%.3g times the error, not the intervals.", outcomesWord(list), factor)
+	residuals := fmt.Sprintf("%.3g times the RMS residual", factor)
+	if len(list) > mostNamed {
+		return fmt.Sprintf("For %s use ±\u00a0%s, not the intervals.", outcomesWord(list), residuals)
 	}
 
-	return fmt.Sprintf("For %s use ±\u00a0%s (%.3g times its error), not its interval.", outcomesWord(list),
-		unitOf(list[0]).amount(factor*list[0].RMSE), factor)
+	var parts []string
+	verb := " use" // once in the sentence
+	for _, outcome := range list {
+		half := unitOf(outcome).amount(factor * outcome.Residual())
+		parts = append(parts, fmt.Sprintf("%s%s ±\u00a0%s", clean(outcome.Outcome), verb, half))
+		verb = ""
+	}
+
+	intervals := "its interval"
+	if len(list) > 1 {
+		intervals = "their intervals"
+	}
+
+	return fmt.Sprintf("For %s (%s), not %s.", strings.Join(parts, ", for "), residuals, intervals)
 }
 
 // holdsAtLevel reports whether the only doubt about each outcome is that its 68 % intervals contain too few values.

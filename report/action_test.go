@@ -10,11 +10,12 @@ import (
 	"doubletake/train/score"
 )
 
-// undecidedBy returns an outcome with the given evidence and an error of 3 N.
+// undecidedBy returns an outcome with the given evidence, an error of 3 N and an RMS residual of 1.75 · 2 = 3.5 N.
 func undecidedBy(outcome string, evidence score.Evidence) score.OutcomeTrust {
 	return score.OutcomeTrust{Outcome: outcome, Unit: "N", Trust: score.Trust{
 		Level: evidence.Level, Runs: evidence.Units, Inside: evidence.Inside, At: [4]float64{evidence.Inside68},
 		Effective: evidence.Effective, WidthOverSpread: evidence.WidthOverSpread, RMSE: 3, Half: 12.5,
+		ClaimedSigma: 2, Ratio: 1.75,
 	}}
 }
 
@@ -29,15 +30,18 @@ var (
 )
 
 // The interval of an undecided outcome can be used at 95 % if its 68 % intervals are the only doubt. Otherwise the
-// measured error gives one: 95 % of a normal distribution are within 1.96 deviations, here 1.96 × 3.0 = 5.9.
+// measured residuals, which contain the noise, give one: 95 % of a normal distribution are within 1.96 deviations, here
+// 1.96 × 3.5 = 6.9.
 func TestUndecidedAction(t *testing.T) {
 	only := undecidedBy("y", missesAt68)
 	weak := undecidedBy("z", nearlyFails)
 	assert.Equal(t, "Use only the 95\u00a0% interval of y.", undecidedAction([]score.OutcomeTrust{only}))
-	assert.Equal(t, "For z use ±\u00a05.9 N (1.96 times its error), not its interval.",
+	assert.Equal(t, "For z use ±\u00a06.9 N (1.96 times the RMS residual), not its interval.",
 		undecidedAction([]score.OutcomeTrust{weak}))
-	assert.Equal(t, "For y, z use ±\u00a01.96 times the error, not the intervals.",
+	assert.Equal(t, "For y use ±\u00a06.9 N, for z ±\u00a06.9 N (1.96 times the RMS residual), not their intervals.",
 		undecidedAction([]score.OutcomeTrust{only, weak}))
+	assert.Equal(t, "For 4 outcomes use ±\u00a01.96 times the RMS residual, not the intervals.",
+		undecidedAction([]score.OutcomeTrust{only, weak, weak, weak}))
 }
 
 // Each step says how many further test runs decide the interval if they are like the measured ones, and what a training
@@ -49,9 +53,9 @@ func TestDecidingWords(t *testing.T) {
 	s.Honest.Record.Forecast = []interval.Forecast{{Half: []float64{12}}, {Runs: 1, Half: []float64{7.5}}}
 	for want, evidence := range map[string]score.Evidence{
 		"To decide, measure 1 more test run with blades = 2: if it is like these 13, the interval holds.": nearlyHolds,
-		"Train on a run with blades = 2 at rpm = 9; test runs like these would not help.":                 nearlyFails,
-		"Train on a run with blades = 2 at rpm = 9: ±\u00a07.5 instead of ±\u00a012 N (forecast); test runs like these " +
-			"would not help.": missesAt68,
+		"Train on a run with blades = 2 at rpm = 9; test runs change no interval.":                nearlyFails,
+		"Train on a run with blades = 2 at rpm = 9: ±\u00a07.5 instead of ±\u00a012 N (forecast); test runs change " +
+			"no interval.": missesAt68,
 		"Train on a run with blades = 2 at rpm = 9: ±\u00a07.5 instead of ±\u00a012 N (forecast); no test run decides an " +
 			"interval as wide as this one.": tooWide,
 	} {

@@ -40,7 +40,19 @@ type result struct {
 	reference bool // predictions of another program, for comparison
 }
 
-// results returns the rows of all splits, the worst first: by grade, and within a grade by R². References come last.
+// badness orders rows, the largest first: by grade, and within the grade "undecided" the rows whose 95 % interval holds
+// last.
+func (r result) badness() int {
+	badness := 2 * r.trust.Grade().Rank()
+	isDoubtful := r.trust.Grade() == score.Undecided && !holdsAtLevel([]score.OutcomeTrust{r.trust})
+	if isDoubtful {
+		badness++
+	}
+
+	return badness
+}
+
+// results returns the rows of all splits, the worst first: by badness, and then by R². References come last.
 func (e Experiment) results() []result {
 	var rows, references []result
 	for _, split := range e.Splits {
@@ -54,8 +66,7 @@ func (e Experiment) results() []result {
 	}
 
 	slices.SortStableFunc(rows, func(a, b result) int {
-		worse := b.trust.Grade().Rank() - a.trust.Grade().Rank()
-		return cmp.Or(worse, cmp.Compare(a.trust.R2, b.trust.R2))
+		return cmp.Or(b.badness()-a.badness(), cmp.Compare(a.trust.R2, b.trust.R2))
 	})
 
 	return append(rows, references...)
@@ -201,7 +212,7 @@ func (r result) cells() []number {
 
 	without := number{text: undefinedText}
 	if held.Measured != nil {
-		without = unit.cell(held.Measured.RMSE, undefined)
+		without = errorCell(unit, held.Measured.RMSE, undefined)
 	}
 
 	return []number{
@@ -209,7 +220,7 @@ func (r result) cells() []number {
 		errorOf(trust), unit.cell(trust.Half, undefined), shareCell(trust.At[0]), shareCell(trust.Inside),
 		{text: fitText(trust.R2)},
 		bounds, without,
-		unit.cell(held.MeanError, undefined), unit.cell(held.LinearError, undefined), grade,
+		errorCell(unit, held.MeanError, undefined), errorCell(unit, held.LinearError, undefined), grade,
 	}
 }
 

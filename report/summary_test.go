@@ -173,7 +173,7 @@ func heldOutRotor() *Detail {
 func TestWhatNext(t *testing.T) {
 	d := heldOutRotor()
 	want := "The training run that gains most: " +
-		"measure blades = 2 at shaft speed 2000 1/min, all angles, for ±\u00a011.2 instead of " +
+		"blades = 2 at shaft speed 2000 1/min, all angles, for ±\u00a011.2 instead of " +
 		"±\u00a024.8 dB (forecast); twice the recording time, to ±\u00a021.0 dB."
 	code := "pipeline suggest drone/2-blades --grid blades=2:3:1,rpm=2000:3000:1000"
 	assert.Equal(t, []step{{Row: "2-blades bpf1_db", Grade: "wide", Words: want, Code: code}}, d.next())
@@ -294,6 +294,23 @@ func TestResults(t *testing.T) {
 	}
 
 	assert.Equal(t, want, got)
+}
+
+// Rows of one grade are sorted by R². An undecided row whose 95 % interval holds comes after the other undecided rows,
+// whatever its R² is.
+func TestOrderOfUndecidedRows(t *testing.T) {
+	onlyAt95 := holding("only", "N", 2, 5, 0.3)
+	onlyAt95.At[0] = 0.4
+	onlyAt95.R2 = 0.5
+	doubtful := holding("doubtful", "N", 2, 5, 0.3)
+	doubtful.Inside = 0.85
+	doubtful.R2 = 0.9
+	require.Equal(t, score.Undecided, onlyAt95.Grade())
+	require.Equal(t, score.Undecided, doubtful.Grade())
+
+	rows := Experiment{Splits: []Split{{Name: "s", Honest: calibratedBy(onlyAt95, doubtful)}}}.results()
+	assert.Equal(t, "doubtful", rows[0].trust.Outcome)
+	assert.Equal(t, "only", rows[1].trust.Outcome)
 }
 
 // The predictions of another program are not our model's, also if some splits have a calibrated model and others the

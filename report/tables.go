@@ -274,10 +274,16 @@ func timesCell(ratio float64) number {
 
 // errorOf returns the error of the mean with its standard error.
 func errorOf(outcome score.OutcomeTrust) number {
-	if outcome.RMSE == 0 {
+	return errorCell(unitOf(outcome), outcome.RMSE, outcome.RMSESE)
+}
+
+// errorCell writes an error of predicted means with its standard error, which is NaN if it is not known. An error is 0 if
+// the noise hides it.
+func errorCell(unit Quantity, value, standardError float64) number {
+	if value == 0 {
 		return number{text: "below noise"}
 	}
-	return unitOf(outcome).cell(outcome.RMSE, outcome.RMSESE)
+	return unit.cell(value, standardError)
 }
 
 // levelTexts writes the distinct levels of the intervals of some predictions: "90 %, 95 %".

@@ -25,7 +25,7 @@ func judgedSplit() Split {
 func holding(outcome, unit string, rms, half, width float64) score.OutcomeTrust {
 	return score.OutcomeTrust{Outcome: outcome, Unit: unit, Trust: score.Trust{
 		RMSE: rms, Half: half, R2: 0.94, Ceiling: 0.99, Level: 0.95, Inside: 0.97, At: [4]float64{0.7}, Runs: 15,
-		Effective: 60, WidthOverSpread: width,
+		Effective: 60, WidthOverSpread: width, ClaimedSigma: rms, Ratio: 1,
 	}}
 }
 
@@ -80,8 +80,8 @@ func TestSentenceOfWeakEvidence(t *testing.T) {
 	s := Split{HeldOut: "u = 4.7", Honest: calibratedBy(lift)}
 	want := "u = 4.7 held out (2 runs), calibrated model: undecided: 95\u00a0% intervals contain 75\u00a0% of the " +
 		"values (10 to 100\u00a0% with 90\u00a0% confidence), 68\u00a0% intervals 25\u00a0%. " +
-		"For lift_n use ±\u00a0180 N (1.96 times its error), not its interval. Train on a run with u = 4.7; test runs " +
-		"like these would not help. Error 94 N, 95\u00a0% intervals ± 15 N. 75\u00a0% of"
+		"For lift_n use ±\u00a0180 N (1.96 times the RMS residual), not its interval. Train on a run with u = 4.7; test runs " +
+		"change no interval. Error 94 N, 95\u00a0% intervals ± 15 N. 75\u00a0% of"
 	if got := s.Sentence(); !strings.HasPrefix(got, want) {
 		t.Errorf("%s\nexpected %s", got, want)
 	}
@@ -116,7 +116,7 @@ func TestSentenceOfWeakEvidence(t *testing.T) {
 	// An interval more than three times as wide as the mean ± 1.96 deviations of the outcomes never holds.
 	s = Split{HeldOut: "blades = 3", Honest: calibratedBy(holding("bpf1_db", "dB", 3, 9, 3.4))}
 	assert.Contains(t, s.Sentence(), "undecided: the interval is 340\u00a0% as wide as the data's spread. "+
-		"For bpf1_db use ±\u00a05.9 dB (1.96 times its error), not its interval. "+
+		"For bpf1_db use ±\u00a05.9 dB (1.96 times the RMS residual), not its interval. "+
 		"Train on a run with blades = 3; no test run decides an interval as wide as this one.")
 
 	// A wide interval that fails fails.
