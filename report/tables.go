@@ -277,8 +277,8 @@ func errorOf(outcome score.OutcomeTrust) number {
 	return errorCell(unitOf(outcome), outcome.RMSE, outcome.RMSESE)
 }
 
-// errorCell writes an error of predicted means with its standard error, which is NaN if it is not known. An error is 0 if
-// the noise hides it.
+// errorCell writes an error of predicted means with its standard error, which is NaN if it is not known. An error is 0
+// if the noise hides it.
 func errorCell(unit Quantity, value, standardError float64) number {
 	if value == 0 {
 		return number{text: "below noise"}

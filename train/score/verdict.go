@@ -55,8 +55,8 @@ func (t Trust) Evidence() Evidence {
 	}
 }
 
-// Residual returns the root mean squared residual of the single values y1 and y2, which contains their noise as RMSE does
-// not. It is NaN if no total variance is predicted.
+// Residual returns the root mean squared residual of the single values y1 and y2. It contains their noise, which RMSE
+// does not. It is NaN if no total variance is predicted.
 func (t Trust) Residual() float64 { return t.Ratio * t.ClaimedSigma }
 
 // Grade returns the grade of the intervals by their runs.
