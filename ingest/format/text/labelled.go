@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
@@ -23,7 +25,7 @@ const (
 	fewestRows    = 3
 )
 
-const labelledNumber = `([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|(?i:nan|inf))`
+const labelledNumber = `([-+]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|(?i:nan|inf)))`
 
 var (
 	// labelledClock matches the time that a serial monitor writes before a line.
@@ -32,6 +34,8 @@ var (
 	labelledValue = regexp.MustCompile(`^(?:([\pL_][\pL\d_.]*(?:[ -][\pL\d_.]+){0,2})[ \t]*[:=][ \t]*)?` + labelledNumber)
 	// labelledUnit matches what may be a unit behind a number.
 	labelledUnit = regexp.MustCompile(`^[ \t]?([\pL%°µ*][\pL\d%°µ/^²³·*]*)[ \t]*(?:$|[,;|]|[ \t][^:=])`)
+	// programNumber matches a hexadecimal or a binary number, which is no 0 with a unit.
+	programNumber = regexp.MustCompile(`^0(?:[xX][\da-fA-F]|[bB][01])`)
 	// firstLabel matches a label at the beginning of a line, and anyLabel a label anywhere.
 	firstLabel = regexp.MustCompile(`^>?([\pL_][\pL\d_.]*)[:=]`)
 	anyLabel   = regexp.MustCompile(`[\pL_][\pL\d_.]*[ \t]*[:=]`)
@@ -77,6 +81,10 @@ func cutLabelled(line []byte) []labelledCell {
 			return nil
 		}
 
+		if programNumber.Match(line[cell.begin:]) {
+			return nil
+		}
+
 		p = cell.end
 		if m := labelledUnit.FindSubmatchIndex(line[p:]); m != nil {
 			unit := strings.Replace(string(line[p+m[2]:p+m[3]]), "*C", "°C", 1)
@@ -85,6 +93,10 @@ func cutLabelled(line []byte) []labelledCell {
 				cell.unit = unit
 				p += m[3]
 			}
+		}
+
+		if isWord(line, cell) {
+			return nil
 		}
 
 		rest := bytes.TrimLeft(line[p:], " \t,;|")
@@ -101,6 +113,14 @@ func cutLabelled(line []byte) []labelledCell {
 	}
 
 	return cells
+}
+
+// isWord reports whether a value is a word that begins with nan or inf, such as nano: letters that are no unit follow.
+func isWord(line []byte, cell labelledCell) bool {
+	isFinite := line[cell.end-1] <= '9'
+	isJoined := cell.unit != "" && bytes.HasPrefix(line[cell.end:], []byte(cell.unit[:1]))
+
+	return !isFinite && isJoined && !isUnit(cell.unit)
 }
 
 // isSameRow reports whether two lines have the same labels and units.
@@ -165,10 +185,10 @@ func openLabelled(src ingest.Source, o ingest.Options) (ingest.Source, ingest.Op
 	}
 
 	var warnings []ingest.Warning
-	if row == nil {
-		blankArrows(b)
+	if text := bytes.TrimPrefix(b, []byte(byteOrderMark)); row == nil {
+		blankArrows(text)
 	} else {
-		warnings, err = blankLabels(src.Path, b, row, lines[first].mark.line, o)
+		warnings, err = blankLabels(src.Path, text, row, lines[first].mark.line, o)
 		if err != nil {
 			return src, o, nil, err
 		}
@@ -221,7 +241,7 @@ func blankLabels(path string, b []byte, row []labelledCell, firstLine int64, o i
 		}
 
 		cells := cutLabelled(line)
-		isStrange := !isSameRow(row, cells)
+		isStrange := !isSameRow(row, cells) && !drawnLine.Match(line)
 		switch {
 		case isStrange && number < firstLine:
 			warnings = append(warnings, ingest.Warn(path, "header-row", "line %d (%q) is before the rows: it is left out",
@@ -295,12 +315,21 @@ func blankArrows(b []byte) {
 		}
 
 		copy(line[m[2]:m[3]], []byte{delim, ' ', ' ', ' '})
-		rest := bytes.TrimLeft(line[m[3]:], " \t")
-		isNames := len(rest) > 0 && (rest[0]|0x20) >= 'a' && (rest[0]|0x20) <= 'z'
-		if isNames && !bytes.HasPrefix(bytes.ToLower(rest), []byte("nan")) {
+		cell, _, _ := bytes.Cut(bytes.TrimLeft(line[m[3]:], " \t"), []byte{delim})
+		if isName(cell) {
 			copy(line[:m[2]], append([]byte("time"), bytes.Repeat([]byte{' '}, m[2])...))
 		}
 	}
+}
+
+// isName reports whether a cell of a line, in quotes or not, begins with a letter and is no sign of a missing value or
+// of a number that is not finite.
+func isName(cell []byte) bool {
+	cell = bytes.Trim(cell, "\" \t\r")
+	letter, _ := utf8.DecodeRune(cell)
+	isMissing := slices.Contains(missingSigns, strings.ToLower(string(cell))) || notFinite.Match(cell)
+
+	return unicode.IsLetter(letter) && !isMissing
 }
 
 // refuseLabels returns an error about a text whose lines all begin with a label, but are not read: the same labels come

@@ -47,6 +47,19 @@ func TestLabelledLines(t *testing.T) {
 		{line: "12:00:0{i}.250 -> {a}\t{b}", want: "1 [s], 2, 3"},
 		{line: "12:00:0{i}.250 -> {a} {b}", want: "1 [s], 2, 3"},
 
+		{line: "T:nan,H:{a}", want: "T, H"},
+		{line: "T:-inf,H:{a}", want: "T, H"},
+		{line: "T:nanC,H:{a}", want: "T [C], H"},
+		{line: "T:inf C,H:{a}", want: "T [C], H"},
+		{line: "p:0bar,H:{a}", want: "p [bar], H"},
+
+		// As for level:WARN, of which no letters are a number: words that begin with inf or nan, and notations of programs.
+		{line: "level:WARN,T:{a},H:{b}", why: "expected a label before each number"},
+		{line: "level:INFO,T:{a},H:{b}", why: "expected a label before each number"},
+		{line: "board:nano;T:{a};H:{b}", why: "expected a label before each number"},
+		{line: "board:Nano33 T:{a} H:{b}", why: "expected a label before each number"},
+		{line: "id:0x1F,T:{a},H:{b}", why: "expected a label before each number"},
+		{line: "id:0b101,T:{a},H:{b}", why: "expected a label before each number"},
 		{line: "T:{i},5,H:{b}", why: `line 1: expected a label before each number, as T:21.3,H:40, found "T:0,5,H:0" (write`},
 		{line: "({a}, {b})", why: "no data rows"},
 		{line: "[{i}] ax={a} ay={b}", why: "no data rows"},
@@ -161,6 +174,48 @@ func TestNamesBehindArrows(t *testing.T) {
 	assert.Equal(t, "N", r.Info().Channels[1].Unit)
 	assert.InDelta(t, 1, r.Info().Channels[1].RateHz, 1e-9, "a row each second")
 	assertNumbers(t, r, "{a}{b}")
+}
+
+// Names of columns in quotes, in Greek and German, and words that begin with nan or inf are names. Cells without a value
+// are none: the times stay the first column. Expected: the names as they stand in the line, and 9 or 10 times.
+func TestFirstCellsBehindArrows(t *testing.T) {
+	rows := string(labelledText("12:00:0{i}.250 -> {a},{b}", 9))
+	for _, name := range []string{"nano_pressure", "inflow", "Überdruck", "Δp", `"p"`} {
+		r := ingesttest.Open(t, Format, []byte("12:00:00.000 -> "+name+",rpm\n"+rows), ingest.Options{})
+		require.Len(t, r.Info().Channels, 3, name)
+		assert.Equal(t, "time", r.Info().Channels[0].Name, name)
+		assert.Equal(t, strings.Trim(name, `"`), r.Info().Channels[1].Name)
+		assertNumbers(t, r, "{a}{b}")
+	}
+
+	for _, cell := range []string{"nan", "NaN", "inf", "-inf", "Infinity", "null", "N/A", "-"} {
+		r := ingesttest.Open(t, Format, []byte(rows+"12:00:09.250 -> "+cell+",3\n"), ingest.Options{})
+		require.Len(t, r.Info().Channels, 3, cell)
+		assert.Equal(t, int64(10), r.Info().Channels[0].Samples, cell)
+		assert.InDelta(t, 1, r.Info().Channels[1].RateHz, 1e-9, "%s: a row each second", cell)
+		assertNumbers(t, r, "{a}{b}")
+	}
+}
+
+// A byte-order mark, as editors of Windows write it, and a drawn line between rows change nothing. Expected: the
+// channels and the numbers of the text without them.
+func TestMarksBesideLabels(t *testing.T) {
+	for _, form := range []string{"T:{a},H:{b}", "12:00:0{i}.250 -> {a},{b}", "[12:00:0{i}.250] T:{a} H:{b}"} {
+		rows := string(labelledText(form, 9))
+		want := ingesttest.Open(t, Format, []byte(rows), ingest.Options{}).Info()
+		first, others, _ := strings.Cut(rows, "\n")
+		texts := []string{byteOrderMark + rows}
+		if strings.Contains(form, "T:") {
+			texts = append(texts, "-----\n"+rows, first+"\n-----\n"+others)
+		}
+
+		for _, text := range texts {
+			r := ingesttest.Open(t, Format, []byte(text), ingest.Options{})
+			assert.Equal(t, want.Channels, r.Info().Channels, text)
+			assert.Empty(t, r.Info().Warnings, text)
+			assertNumbers(t, r, "{a}{b}")
+		}
+	}
 }
 
 // A comment of nothing but its sign and a delimiter names no column, and is not an error.
