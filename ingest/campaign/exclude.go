@@ -21,7 +21,8 @@ func UnusedExclude(path, exclusion string) ingest.Warning {
 	return ingest.Warn(path, "unused-exclude", "the exclusion %q excludes nothing", exclusion)
 }
 
-// exclude reports whether an exclusion leaves out row k of the file. It notes the place of the row for warnOfRows.
+// exclude reports whether an exclusion leaves out row k of the file. For warnOfRows it notes the place of the row in all
+// exclusions that leave it out.
 func (r *tableReader) exclude(k int, place rowPlace) bool {
 	if len(r.options.Exclude) == 0 {
 		return false
@@ -36,15 +37,16 @@ func (r *tableReader) exclude(k int, place rowPlace) bool {
 		}
 	}
 
+	isExcluded := false
 	for i := range r.options.Exclude {
 		exclusion := &r.options.Exclude[i]
 		if exclusion.Holds(v) {
 			exclusion.left = append(exclusion.left, r.describePlace(place))
-			return true
+			isExcluded = true
 		}
 	}
 
-	return false
+	return isExcluded
 }
 
 // warnOfRows warns of the rows that were left out by exclusions or for want of a value, and of exclusions that leave

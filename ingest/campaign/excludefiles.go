@@ -12,28 +12,33 @@ import (
 	"doubletake/ingest/setting"
 )
 
-// exclude drops the rows of a file to which an exclusion applies. It appends a description of each row to the entry of
-// left that belongs to the exclusion.
+// exclude drops the rows of a file to which an exclusion applies. It appends a description of each row to the entries of
+// left that belong to these exclusions.
 func (f *File) exclude(exclusions setting.Exclusions, left [][]string) {
 	var known condition.Rows
 	var rows []ConditionRow
 	for k, values := range f.Known {
-		x := slices.IndexFunc(exclusions, func(exclusion setting.Exclusion) bool { return exclusion.Holds(values) })
-		if x < 0 {
-			known = append(known, values)
-			if f.Rows != nil {
-				rows = append(rows, f.Rows.Rows[k])
-			}
-
-			continue
-		}
-
 		place := f.Name
 		if len(f.Known) > 1 {
 			place = fmt.Sprintf("%s (line %d)", f.Name, f.Rows.Rows[k].Line)
 		}
 
-		left[x] = append(left[x], place)
+		isExcluded := false
+		for x, exclusion := range exclusions {
+			if exclusion.Holds(values) {
+				isExcluded = true
+				left[x] = append(left[x], place)
+			}
+		}
+
+		if isExcluded {
+			continue
+		}
+
+		known = append(known, values)
+		if f.Rows != nil {
+			rows = append(rows, f.Rows.Rows[k])
+		}
 	}
 
 	f.Known = known
@@ -127,12 +132,12 @@ func (v *Inventory) warnOfExclusion(exclusion setting.Exclusion, left []string) 
 }
 
 // warnExcluded warns of the files that were excluded by their names: they are in all, and not in used. used must be
-// sorted.
+// sorted. The warning has the reasons of exclusions that match a file.
 func (v *Inventory) warnExcluded(all, used []string) {
 	reason := "exclude"
 	for _, exclusion := range v.Settings.Exclude {
 		isOfFile := exclusion.Where == nil && exclusion.Channel == ""
-		if isOfFile && exclusion.Reason != "" {
+		if isOfFile && exclusion.Reason != "" && len(matchedBy(exclusion.Files, all)) > 0 {
 			reason += fmt.Sprintf(" (%s: %s)", exclusion.Files, exclusion.Reason)
 		}
 	}

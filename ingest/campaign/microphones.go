@@ -21,23 +21,31 @@ var microphoneHeads = []struct {
 		`sensibilit[àa]|sensibilidad|gevoeligheid)$`)},
 	{"gain_db", regexp.MustCompile(`(?i)^(gain|verst[äa]e?rkung|amplification|amplificazione|ganancia|guadagno|` +
 		`versterking)$`)},
-	{"theta_deg", regexp.MustCompile(`(?i)^(winkel|angle|angolo|[áa]ngulo|hoek|polar angle|polarwinkel)[ _]*` +
-		`(zur?|to|from|off|von|à|de|par rapport à|dall'|desde|con)[ _]*(the |der |die |l')?` +
-		`(axis|achse|rotorachse|drehachse|rotor axis|l'axe|axe|asse|eje|rotor plane|plane|rotorebene|ebene|drehebene)$`)},
+	{"theta_deg", regexp.MustCompile(`(?i)^(winkel|angle|angolo|[áa]ngulo|hoek|polar angle|polarwinkel) *` +
+		`(zur?|to|from|off|von|gegen|à|avec|de|par rapport à|dall'|con|rispetto all'|desde|al?|del|respecto al?|` +
+		`van|vanaf|tot|met|ten opzichte van) *` +
+		`(the |der |die |l'|el |de |het )?` +
+		`((rotor|dreh|draai)? ?` + axisWords + `|rotor plane|plane|rotorebene|ebene|drehebene|vlak|rotorvlak)` +
+		rotorWords + `$`)},
 }
 
 // numberWords matches the words behind a channel that say that the column has its number or its name.
 const numberWords = `([ ._-]*(no|nr|n°|num|nummer|number|num[ée]ro|n[úu]mero|numero|name|nom|nombre|nome|id|#)\.?)?$`
 
+const (
+	axisWords  = `(axis|achse|axe|asse|eje|as)`
+	rotorWords = `( (of rotation|du rotor|del rotore?|van de rotor))?`
+)
+
 // axisHead matches headers of angles that are counted from the axis.
-var axisHead = regexp.MustCompile(`(?i)(achse|axis|axe|asse|eje)$`)
+var axisHead = regexp.MustCompile(`(?i)(axis|achse|axe|asse|eje|(\b|rotor|draai)as)` + rotorWords + `$`)
 
 // MicrophoneColumns returns the headers of a table of microphones that the program knows, by its names. Headers that
 // are the program's names already, or that the map given contains, are not in it.
 func MicrophoneColumns(heads []string, given map[string]string) map[string]string {
 	columns := map[string]string{}
 	for _, known := range microphoneHeads {
-		isNamed := func(head string) bool { return strings.EqualFold(bareHead(head), known.name) }
+		isNamed := func(head string) bool { return strings.EqualFold(bareHead(head), bareHead(known.name)) }
 		_, isGiven := given[known.name]
 		_, isFound := columns[known.name]
 		if isGiven || isFound || slices.ContainsFunc(heads, isNamed) {
@@ -56,8 +64,8 @@ func MicrophoneColumns(heads []string, given map[string]string) map[string]strin
 // IsFromAxis reports whether the header of an angle says that the angle is counted from the axis.
 func IsFromAxis(head string) bool { return axisHead.MatchString(bareHead(head)) }
 
-// bareHead returns a header without its unit.
+// bareHead returns a header without its unit, with blanks between its words.
 func bareHead(head string) string {
 	bare, _ := text.SplitUnit(head)
-	return bare
+	return strings.ReplaceAll(bare, "_", " ")
 }

@@ -340,6 +340,12 @@ func TestRowsLeftOut(t *testing.T) {
 			"[1000]", "1 row left out by exclude: X: line 4",
 		},
 		{
+			"two for one row", slices.Concat(
+				by([]string{"rpm"}, nil, func(v condition.Values) bool { return v.Numbers["rpm"] == 3000 }),
+				by([]string{"y_1"}, nil, func(v condition.Values) bool { return v.Numbers["y_1"] > 4 }),
+			), "[1000]", "1 row left out by exclude: X: line 4\n1 row left out by exclude: X: line 4",
+		},
+		{
 			"none", by([]string{"rpm"}, nil, func(v condition.Values) bool { return v.Numbers["rpm"] > 4000 }),
 			"[1000 3000]", `the exclusion "X" excludes nothing`,
 		},

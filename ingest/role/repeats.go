@@ -1,6 +1,7 @@
 package role
 
 import (
+	"math"
 	"slices"
 	"strconv"
 
@@ -99,12 +100,21 @@ func (s *Sheet) SweptInputs() []*Column {
 // isNotSwept reports whether the rows of a file have fewer than leastSwept values of the column, or most of them share
 // their values.
 func (c *Column) isNotSwept(rows []int) bool {
+	points := c.countPoints(rows)
+	return points < leastSwept || 2*points <= len(rows)
+}
+
+// countPoints returns the number of different set points, or of different values, in some rows. Missing values do not
+// count.
+func (c *Column) countPoints(rows []int) int {
 	points := map[float64]bool{}
 	for _, row := range rows {
-		points[c.pointOrValue(row)] = true
+		if x := c.pointOrValue(row); !math.IsNaN(x) {
+			points[x] = true
+		}
 	}
 
-	return len(points) < leastSwept || 2*len(points) <= len(rows)
+	return len(points)
 }
 
 // isPlace reports whether a column has the same values, row by row, in each of several files: the rows of a file are

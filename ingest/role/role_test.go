@@ -2,6 +2,7 @@ package role_test
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"testing"
@@ -96,4 +97,26 @@ func TestRests(t *testing.T) {
 
 	assert.True(t, role.Rests(steps))
 	assert.False(t, role.Rests(measured))
+}
+
+// Rows without a value are no set point of their own. Two files sweep ten angles; the third file has rows at 0, of which
+// some lack the angle. Expected: it sweeps nothing, and the input does not vary in its rows, as if all were at 0.
+func TestMissingValuesAreNoPoints(t *testing.T) {
+	none := math.NaN()
+	for _, third := range [][]float64{{0, 0, 0, 0}, {0, 0, none, none}, {none, none, none, none}} {
+		alpha := &role.Column{Name: "alpha", Head: "alpha", Role: role.Input}
+		sheet := &role.Sheet{Columns: []*role.Column{alpha}}
+		for file, values := range [][]float64{{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, third} {
+			for _, x := range values {
+				alpha.Values = append(alpha.Values, x)
+				sheet.FileOf = append(sheet.FileOf, file)
+			}
+		}
+
+		sheet.Rows = len(alpha.Values)
+		alpha.Texts = make([]string, sheet.Rows)
+		assert.Empty(t, sheet.SweptInputs(), "%v", third)
+		assert.False(t, sheet.InputsVary([]int{20, 21, 22, 23}), "%v", third)
+		assert.True(t, sheet.InputsVary([]int{18, 19, 20}), "8, 9 and the third file: %v", third)
+	}
 }

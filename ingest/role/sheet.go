@@ -125,12 +125,7 @@ func CountRepeated(groups [][]int) int {
 // InputsVary reports whether every input has two different values among some rows.
 func (s *Sheet) InputsVary(rows []int) bool {
 	for _, column := range s.WithRole(Input) {
-		different := map[float64]bool{}
-		for _, row := range rows {
-			different[column.pointOrValue(row)] = true
-		}
-
-		if len(different) < 2 {
+		if column.countPoints(rows) < 2 {
 			return false
 		}
 	}

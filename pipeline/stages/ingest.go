@@ -31,7 +31,9 @@ import (
 //   - 14: the conditions of all microphones of a run are compared with their units, not only those of the first;
 //     two gains of one microphone are refused
 //   - 15: dates may change the year, and may have the day before the month
-const ingestVersion = 15
+//   - 16: a byte-order mark before lines with labels is skipped, and infinite values behind times are no names;
+//     further headers of angles are known
+const ingestVersion = 16
 
 // Outputs of the tasks of this stage.
 const (

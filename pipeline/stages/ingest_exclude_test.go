@@ -34,6 +34,13 @@ func TestExcludeRecordings(t *testing.T) {
 		{`[{propeller: HQ, rpm: [4000, 5000]}, "d [1].npy"]`, "2", "d [1].npy left out by exclude; " +
 			"b.npy left out by exclude: propeller = HQ and rpm = 4000, 5000, also c.npy"},
 		{`[{file: c.npy, reason: wind}, "?.npx"]`, "2 1 1", "c.npy left out by exclude (c.npy: wind)"},
+		{
+			`[{file: c.npy, reason: wind}, {file: "?.npx", reason: gone}]`, "2 1 1",
+			"c.npy left out by exclude (c.npy: wind)",
+		},
+		// Both exclusions apply to b and c: neither excludes nothing.
+		{`[{rpm: [4000, 5000], reason: wind}, {propeller: HQ, rpm: {max: 5500}}]`, "2 1", "b.npy left out by exclude: " +
+			"rpm = 4000, 5000 (wind), also c.npy; b.npy left out by exclude: propeller = HQ and rpm ≤ 5500, also c.npy"},
 		{`{rpm: 7000}`, "2 1 1 1", `the exclusion "rpm = 7000" excludes nothing`},
 	} {
 		b := planFiles(t, files, `{files: "*.npy", conditions: c.csv, rate_hz: 1000, within: {rpm: 0.1 %}, exclude: `+
