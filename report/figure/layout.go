@@ -20,8 +20,9 @@ type box struct {
 // isBlank reports whether nothing is drawn in the panel.
 func (p *Panel) isBlank() bool { return len(p.Marks) == 0 && p.Title == "" }
 
-// grid places the panels in rows below top. It returns a box for each panel, and the lower end of the last row. First
-// each panel of a row gets its head, then all plotting areas of the row begin below the highest head.
+// grid places the panels in rows below top. It returns a box for each panel, and the height that they need with top:
+// the lower end of the last row and the gap below it, and at least leastHeight. First each panel of a row gets its head,
+// then all plotting areas of the row begin below the highest head.
 func (d *drawing) grid(width, top float64) (boxes []box, height float64) {
 	figure := d.figure
 	columns := d.columns(width)
@@ -52,16 +53,18 @@ func (d *drawing) grid(width, top float64) (boxes []box, height float64) {
 			}
 		}
 
-		y += rowHeight + 6
+		y += rowHeight + rowGap
 	}
 
-	return boxes, math.Max(y, 20)
+	return boxes, math.Max(y, leastHeight)
 }
 
 // Lengths of panels.
 const (
 	rightMargin = 8.0  // right of a plotting area
 	labelLine   = 14.0 // from one line of an axis's label to the next
+	rowGap      = 6.0  // below a row of panels
+	leastHeight = 20.0 // of all panels, also if nothing is drawn in them
 )
 
 // gridColumn is the width of a column of panels, and the margin left of their plotting areas.

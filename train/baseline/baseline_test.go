@@ -170,7 +170,7 @@ func TestPairIsEstimate(t *testing.T) {
 	require.NoError(t, err)
 
 	mu, v := m.Predict(x)
-	s.Estimate.Seed = derive(5, 0) // the draws for raw move the last digits of C
+	s.Estimate.Seed = derive(5, 0) // Estimate draws samples; another seed changes the last digits of C
 	e, err := m.Estimate(ctx, x, s.Estimate)
 	require.NoError(t, err)
 

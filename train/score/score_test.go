@@ -148,8 +148,8 @@ func TestPermutationInvariance(t *testing.T) {
 			*v = w
 		}
 
-		p.Condition = pick(s.Condition, perm)
-		p.Run = pick(s.Run, perm)
+		p.Condition = lists.Pick(s.Condition, perm)
+		p.Run = lists.Pick(s.Run, perm)
 		a := Summarise(s)
 		b := Summarise(p)
 		for _, n := range keys(Parts) {
@@ -160,16 +160,6 @@ func TestPermutationInvariance(t *testing.T) {
 			require.True(t, same(a.Get(n), b.Get(n)), "%s: %v, permuted %v", n, a.Get(n), b.Get(n))
 		}
 	})
-}
-
-// pick returns the values at the given places.
-func pick(values, places []int) []int {
-	picked := make([]int, len(places))
-	for i, k := range places {
-		picked[i] = values[k]
-	}
-
-	return picked
 }
 
 // R² and the noise ceiling do not change if an outcome and its prediction are shifted and scaled. e and the pair error

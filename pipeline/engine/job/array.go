@@ -55,7 +55,7 @@ func (a Array) Commands() ([]string, error) { return quoteCommands(a.Setup) }
 func (a Array) Options() ([]string, error) { return quoteCommands(a.Extra) }
 
 // Excluded returns the argument of an option --exclude of sbatch with the nodes to avoid, or "" if there are none. It
-// includes the nodes of such options in Extra, because sbatch takes only the last option.
+// includes the nodes of such options in Extra, abbreviated or not, because sbatch takes only the last option.
 func (a Array) Excluded() string {
 	if len(a.Avoid) == 0 {
 		return ""
@@ -63,7 +63,9 @@ func (a Array) Excluded() string {
 
 	nodes := slices.Clone(a.Avoid)
 	for _, option := range a.Extra {
-		if list, ok := strings.CutPrefix(option, "--exclude="); ok {
+		name, list, hasValue := strings.Cut(option, "=")
+		isExclude := name == "--exclude" || name == "--exclud" // --exclu may be --exclusive, too
+		if isExclude && hasValue {
 			nodes = append(nodes, list)
 		}
 	}

@@ -272,14 +272,17 @@ func TestQueue(t *testing.T) {
 }
 
 // The last word of a submission names the nodes to avoid: by --exclude of sbatch(1), which takes only the last of such
-// options, and by a request of the resource hostname in qsub(1) of Grid Engine.
+// options, and by a request of the resource hostname in qsub(1) of Grid Engine. By getopt_long(3) of sbatch, --exclud is
+// an abbreviation of --exclude; --exclu also begins --exclusive.
 func TestAvoidedNodes(t *testing.T) {
-	slurm := Array{Settings: Settings{Extra: []string{"--exclude=n3"}}, Name: "x", Parts: 1, Avoid: []string{"n1", "n2"}}
-	words, err := Find("slurm").Submit(slurm)
-	require.NoError(t, err)
-	assert.Equal(t, "--exclude=n1,n2,n3", words[len(words)-1])
+	for _, option := range []string{"--exclude=n3", "--exclud=n3"} {
+		extra := Settings{Extra: []string{option, "--exclusive=user"}}
+		words, err := Find("slurm").Submit(Array{Settings: extra, Name: "x", Parts: 1, Avoid: []string{"n1", "n2"}})
+		require.NoError(t, err)
+		assert.Equal(t, "--exclude=n1,n2,n3", words[len(words)-1], option)
+	}
 
-	words, err = Find("sge").Submit(Array{Name: "x", Parts: 1, Avoid: []string{"n1", "n2"}})
+	words, err := Find("sge").Submit(Array{Name: "x", Parts: 1, Avoid: []string{"n1", "n2"}})
 	require.NoError(t, err)
 	assert.Equal(t, "hostname=!(n1|n2)", words[len(words)-1])
 }
