@@ -21,8 +21,8 @@ func UnusedExclude(path, exclusion string) ingest.Warning {
 	return ingest.Warn(path, "unused-exclude", "the exclusion %q excludes nothing", exclusion)
 }
 
-// exclude reports whether an exclusion leaves out row k of the file. For warnOfRows it notes the place of the row in all
-// exclusions that leave it out.
+// exclude reports whether an exclusion leaves out row k of the file. For warnOfRows it notes the place of the row in
+// all exclusions that leave it out.
 func (r *tableReader) exclude(k int, place rowPlace) bool {
 	if len(r.options.Exclude) == 0 {
 		return false

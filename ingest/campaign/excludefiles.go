@@ -12,8 +12,8 @@ import (
 	"doubletake/ingest/setting"
 )
 
-// exclude drops the rows of a file to which an exclusion applies. It appends a description of each row to the entries of
-// left that belong to these exclusions.
+// exclude drops the rows of a file to which an exclusion applies. It appends a description of each row to the entries
+// of left that belong to these exclusions.
 func (f *File) exclude(exclusions setting.Exclusions, left [][]string) {
 	var known condition.Rows
 	var rows []ConditionRow

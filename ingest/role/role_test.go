@@ -99,8 +99,9 @@ func TestRests(t *testing.T) {
 	assert.False(t, role.Rests(measured))
 }
 
-// Rows without a value are no set point of their own. Two files sweep ten angles; the third file has rows at 0, of which
-// some lack the angle. Expected: it sweeps nothing, and the input does not vary in its rows, as if all were at 0.
+// Rows without a value are no set point of their own. Two files sweep ten angles; the third file has rows at 0, of
+// which some lack the angle. Expected: it sweeps nothing, and the input does not vary in its rows, as if all were at
+// 0.
 func TestMissingValuesAreNoPoints(t *testing.T) {
 	none := math.NaN()
 	for _, third := range [][]float64{{0, 0, 0, 0}, {0, 0, none, none}, {none, none, none, none}} {

@@ -21,8 +21,8 @@ type box struct {
 func (p *Panel) isBlank() bool { return len(p.Marks) == 0 && p.Title == "" }
 
 // grid places the panels in rows below top. It returns a box for each panel, and the height that they need with top:
-// the lower end of the last row and the gap below it, and at least leastHeight. First each panel of a row gets its head,
-// then all plotting areas of the row begin below the highest head.
+// the lower end of the last row and the gap below it, and at least leastHeight. First each panel of a row gets its
+// head, then all plotting areas of the row begin below the highest head.
 func (d *drawing) grid(width, top float64) (boxes []box, height float64) {
 	figure := d.figure
 	columns := d.columns(width)

@@ -17,8 +17,9 @@
 // Polynomial, digital lines, and complex numbers are not supported. Texts and time stamps are listed, but are not
 // numbers. If the file has a scale, values are never delivered without it.
 //
-// Memory: the lists grow with the number of segments and properties. For recordings they are much smaller than the file.
-// Whatever a file contains, they take at most 200 times its size and 16 MiB. Reading takes one buffer of 256 KiB.
+// Memory: the lists grow with the number of segments and properties. For recordings they are much smaller than the
+// file. Whatever a file contains, they take at most 200 times its size and 16 MiB. Reading takes one buffer of 256
+// KiB.
 package tdms
 
 import (

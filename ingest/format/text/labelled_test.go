@@ -176,8 +176,8 @@ func TestNamesBehindArrows(t *testing.T) {
 	assertNumbers(t, r, "{a}{b}")
 }
 
-// Names of columns in quotes, in Greek and German, and words that begin with nan or inf are names. Cells without a value
-// are none: the times stay the first column. Expected: the names as they stand in the line, and 9 or 10 times.
+// Names of columns in quotes, in Greek and German, and words that begin with nan or inf are names. Cells without a
+// value are none: the times stay the first column. Expected: the names as they stand in the line, and 9 or 10 times.
 func TestFirstCellsBehindArrows(t *testing.T) {
 	rows := string(labelledText("12:00:0{i}.250 -> {a},{b}", 9))
 	for _, name := range []string{"nano_pressure", "inflow", "Überdruck", "Δp", `"p"`} {

@@ -272,8 +272,8 @@ func TestQueue(t *testing.T) {
 }
 
 // The last word of a submission names the nodes to avoid: by --exclude of sbatch(1), which takes only the last of such
-// options, and by a request of the resource hostname in qsub(1) of Grid Engine. By getopt_long(3) of sbatch, --exclud is
-// an abbreviation of --exclude; --exclu also begins --exclusive.
+// options, and by a request of the resource hostname in qsub(1) of Grid Engine. By getopt_long(3) of sbatch, --exclud
+// is an abbreviation of --exclude; --exclu also begins --exclusive.
 func TestAvoidedNodes(t *testing.T) {
 	for _, option := range []string{"--exclude=n3", "--exclud=n3"} {
 		extra := Settings{Extra: []string{option, "--exclusive=user"}}
