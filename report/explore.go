@@ -10,6 +10,7 @@ import (
 
 	"doubletake/internal/lists"
 	"doubletake/report/figure"
+	"doubletake/train/numbers"
 )
 
 // This file packs the data of the page's scripts. The numbers that explore.js draws are 32-bit floats and 16-bit
@@ -117,17 +118,25 @@ func (d *Detail) selectRuns(n int) selection {
 
 // newExplored returns the object of experiment i, with the conditions of every n-th run, where every is n:
 //
+//   - "id" is the ID of its section of the page; "name", "data" and "pairs" are those of the experiment;
+//   - "inputs" and "outcomes" are objects of exploredQuantities, and "splits" of newExploredSplit;
 //   - "all" and "n" are the numbers of all conditions and of the selected conditions;
 //   - "values" has the distinct values of each input, and "x" the index of the value, by condition and input;
 //   - "row" has the selected condition of each triplet, "run" the number of its run's name, and "y" its y1 and y2, by
 //     outcome;
-//   - "bound" has a byte for each triplet and outcome, if a value is an upper bound: 1 if y1 is one, and 2 if y2 is.
+//   - "bound" has a byte for each triplet and outcome, if a value is an upper bound: 1 if y1 is one, and 2 if y2 is;
+//   - "spectra" is the object of newExploredSpectra, if there are spectra.
 func newExplored(i int, detail *Detail, every int, names *figure.Names) object {
 	selected := detail.selectRuns(every)
 
 	var values [][]float64
+	var written [][]numbers.Float // JSON has no NaN and no infinite number, for which numbers.Float writes null
 	for k := range detail.inputCount() {
 		values = append(values, detail.values(k))
+		written = append(written, []numbers.Float{})
+		for _, value := range values[k] {
+			written[k] = append(written[k], numbers.Float(value))
+		}
 	}
 
 	var index []int
@@ -149,7 +158,7 @@ func newExplored(i int, detail *Detail, every int, names *figure.Names) object {
 		"id", sectionID(i), "name", clean(detail.Experiment.Name), "data", clean(detail.Experiment.Data),
 		"pairs", clean(detail.Experiment.Pairs),
 		"inputs", exploredQuantities(detail.Inputs), "outcomes", exploredQuantities(detail.Outcomes),
-		"all", detail.AllConditions, "n", len(selected.conditions), "values", values, "x", packIndices(index),
+		"all", detail.AllConditions, "n", len(selected.conditions), "values", written, "x", packIndices(index),
 		"row", packIndices(pairs.places), "run", pack(pairs.runs), "y", packFloats(pairs.values), "splits", splits,
 	}
 
@@ -265,41 +274,35 @@ func newExploredSplit(detail *Detail, split SplitDetail, selected selection) obj
 	return explored
 }
 
-// newExploredSpectra returns the object of up to 2000 spectra of selected conditions:
+// exploredSpectra is the number of spectra that a page has at most for exploring.
+const exploredSpectra = 2000
+
+// newExploredSpectra returns the object of up to exploredSpectra spectra of selected conditions:
 //
 //   - "at" has the condition of each spectrum, and "to" its highest frequency in Hz;
 //   - "line" has its "lines" harmonics in Hz;
-//   - "level" has its "points" levels, a byte each, in half decibels above "offset", which is in dB.
+//   - "level" has its "points" levels, a byte each, in half decibels above "offset", which is in dB;
+//   - "unit" is the unit of the levels, and "bin" the width of a bin in Hz.
 //
 // newExploredSpectra returns nil if there are no spectra.
 func newExploredSpectra(detail *Detail, selected selection) object {
-	const most = 2000
 	if detail.Shown == nil || len(detail.Spectra) == 0 {
 		return nil
 	}
 
-	top := math.Inf(-1)
-	for _, spectrum := range detail.Spectra {
-		for _, peak := range spectrum.Peak {
-			top = math.Max(top, float64(peak))
-		}
-	}
-
-	offset := math.Ceil(top) - 127 // dB; a byte reaches 127.5 dB further in half decibels
-	first := detail.Spectra[0]     // all spectra have as many intervals; missing lines are NaN
-
+	offset := offsetOfSpectra(detail.Spectra)
+	first := detail.Spectra[0] // all spectra have as many intervals; missing lines are NaN
 	var places []int
 	var highest, lines []float64
 	var levels []byte
 	for _, spectrum := range detail.Spectra {
-		place, ok := selected.place[detail.Cond[spectrum.Row]]
-		if !ok || len(places) >= most {
+		place, isSelected := selected.place[detail.Cond[spectrum.Row]]
+		if !isSelected || len(places) >= exploredSpectra {
 			continue
 		}
 
 		places = append(places, place)
 		highest = append(highest, spectrum.ToHz)
-
 		for k := range first.Line {
 			line := math.NaN()
 			if k < len(spectrum.Line) {
@@ -325,4 +328,17 @@ func newExploredSpectra(detail *Detail, selected selection) object {
 		"level", base64.StdEncoding.EncodeToString(levels), "offset", offset, "unit", clean(detail.Shown.Unit),
 		"bin", detail.Shown.BinHz,
 	}
+}
+
+// offsetOfSpectra returns the level in dB that a byte of 0 stands for. The largest level of the spectra is at most
+// 127 dB above it, and a byte reaches 127.5 dB in half decibels.
+func offsetOfSpectra(spectra []Spectrum) float64 {
+	top := math.Inf(-1)
+	for _, spectrum := range spectra {
+		for _, peak := range spectrum.Peak {
+			top = math.Max(top, float64(peak))
+		}
+	}
+
+	return math.Ceil(top) - 127
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -25,5 +26,14 @@ func TestSelectRuns(t *testing.T) {
 		}
 
 		assert.Equal(t, c.want, d.selectRuns(2).conditions, name)
+	}
+}
+
+// Inputs that are not known or infinite, for which JSON has no number. Expected: a page with null in their stead.
+func TestExploredOddInputs(t *testing.T) {
+	for _, odd := range []float64{math.NaN(), math.Inf(1)} {
+		d := campaign(2, 2, 2, 1, 1)
+		d.X[0] = odd
+		assert.Contains(t, string(Page([]*Detail{d})), "null", "input %g", odd)
 	}
 }

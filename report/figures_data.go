@@ -31,13 +31,7 @@ func (m *maker) spectrum() {
 	}
 
 	if len(spectrum.Lines[0]) > 0 {
-		search := figure.Mark{Kind: figure.Span, Name: "searched for a harmonic", Class: "span"}
-		for _, line := range spectrum.Lines[0] {
-			search.Lo = append(search.Lo, line.Search[0]-spectrum.BinHz/2)
-			search.Hi = append(search.Hi, line.Search[1]+spectrum.BinHz/2)
-		}
-
-		panel.Marks = append(panel.Marks, search)
+		panel.Marks = append(panel.Marks, spectrum.searched())
 	}
 
 	// The background is drawn first, so that the lines of the halves cover it where they agree.
@@ -48,20 +42,12 @@ func (m *maker) spectrum() {
 	}
 
 	panel.Marks = append(panel.Marks, spectrum.halves()...)
-
-	lowest := math.Inf(1)
-	highest := math.Inf(-1)
-	for _, mark := range panel.Marks {
-		for _, value := range mark.Y {
-			lowest = math.Min(lowest, value)
-			highest = math.Max(highest, value)
-		}
+	if lowest, highest := rangeOfMarks(panel.Marks); lowest <= highest {
+		panel.Y.Min = lowest - spectrumBelow
+		panel.Y.Max = highest + spectrumAbove
 	}
 
 	panel.Marks = append(panel.Marks, spectrum.harmonics()...)
-	panel.Y.Min = lowest - spectrumBelow
-	panel.Y.Max = highest + spectrumAbove
-
 	heading := "Spectrum"
 	if len(spectrum.Lines[1]) > 0 {
 		heading += " and its lines"
@@ -71,6 +57,17 @@ func (m *maker) spectrum() {
 		kind: "spectrum", heading: heading, caption: spectrum.caption(),
 		fig: &figure.Figure{Width: 720, Panels: []figure.Panel{panel}}, page: true,
 	})
+}
+
+// searched draws the frequencies at which a harmonic was searched in the first half.
+func (s *SpectrumDetail) searched() figure.Mark {
+	search := figure.Mark{Kind: figure.Span, Name: "searched for a harmonic", Class: "span"}
+	for _, line := range s.Lines[0] {
+		search.Lo = append(search.Lo, line.Search[0]-s.BinHz/2)
+		search.Hi = append(search.Hi, line.Search[1]+s.BinHz/2)
+	}
+
+	return search
 }
 
 // curve draws the levels of the bins that have power. It leaves out the first bin, which is empty: the mean was

@@ -202,3 +202,21 @@ func TestPlots(t *testing.T) {
 		t.Error("gif is drawn")
 	}
 }
+
+// Spectra whose levels are not all known. Expected: the axis has the range of the levels that are known, 1 to 4 dB with
+// its room, and a range of its own, as every axis without data, if none is.
+func TestSpectrumRange(t *testing.T) {
+	nan := math.NaN()
+	for name, c := range map[string]struct {
+		level []float64 // of both halves; the first bin is not drawn
+		want  figure.Axis
+	}{
+		"one level is not known": {[]float64{0, 1, nan, 4}, figure.Axis{Min: 1 - spectrumBelow, Max: 4 + spectrumAbove}},
+		"no levels":              {nil, figure.Axis{}},
+	} {
+		d := campaign(2, 2, 2, 1, 1)
+		d.Shown = &SpectrumDetail{Recording: "r", BinHz: 10, Level: [2][]float64{c.level, c.level}}
+		y := found(t, d, "spectrum").Panels[0].Y
+		assert.Equal(t, []float64{c.want.Min, c.want.Max}, []float64{y.Min, y.Max}, name)
+	}
+}

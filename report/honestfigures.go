@@ -42,8 +42,7 @@ func (m *maker) heldOutLevels(split *SplitDetail) {
 		return
 	}
 
-	intervals := split.intervals()
-	asked := detail.asked(split, intervals)
+	asked := detail.asked(split, split.intervals())
 	input := detail.along(asked)
 	if input < 0 {
 		return
@@ -53,44 +52,58 @@ func (m *maker) heldOutLevels(split *SplitDetail) {
 	spots := detail.spots(asked, fixed)
 	middle := spots[len(spots)/2]
 	line := &conditionLine{m: m, split: split, input: input, conditions: detail.sorted(middle.conditions, input)}
-
 	location := ""
 	if text := placeText(detail.Inputs, middle.inputs, fixed); text != "" {
 		location = ", " + text
 	}
 
-	widest, spread := detail.widest(split.Name)
-	outcomes := captionedFigure{
-		kind: "honest-outcomes", split: split.Name, fig: line.allOutcomes(intervals), page: true, spread: spread,
-		model: calibratedModel, heading: "Calibrated model: held-out outcomes with their intervals" + location,
-		caption: phrase("figure-outcomes", true),
+	if !isCalibrated || detail.outcomeCount() > 1 {
+		m.add(line.outcomesFigure(location))
 	}
 
-	if !isCalibrated {
-		outcomes.kind = "outcomes"
-		outcomes.heading = "The paper's network: held-out outcomes with its intervals" + location
-		outcomes.model = paperNetwork
-		outcomes.caption = phrase("figure-outcomes", false)
-		m.add(outcomes)
+	if isCalibrated {
+		m.add(line.widestFigure(location))
+	}
+}
 
-		return
+// outcomesFigure draws all outcomes with the intervals of the calibrated model or, without one, of the network.
+// location follows the heading.
+func (l *conditionLine) outcomesFigure(location string) captionedFigure {
+	_, spread := l.m.detail.widest(l.split.Name)
+	isCalibrated := l.split.Calibrated != nil
+	drawn := captionedFigure{
+		split: l.split.Name, fig: l.allOutcomes(l.split.intervals()), page: true, spread: spread,
+		caption: phrase("figure-outcomes", isCalibrated),
+	}
+	if isCalibrated {
+		drawn.kind = "honest-outcomes"
+		drawn.model = calibratedModel
+		drawn.heading = "Calibrated model: held-out outcomes with their intervals" + location
+	} else {
+		drawn.kind = "outcomes"
+		drawn.model = paperNetwork
+		drawn.heading = "The paper's network: held-out outcomes with its intervals" + location
 	}
 
-	if detail.outcomeCount() > 1 { // a single outcome is in the second figure
-		m.add(outcomes)
-	}
+	return drawn
+}
 
+// widestFigure draws the outcome whose calibrated interval is widest, with the intervals of the calibrated model and of
+// the network. location follows the heading.
+func (l *conditionLine) widestFigure(location string) captionedFigure {
+	detail := l.m.detail
+	widest, spread := detail.widest(l.split.Name)
 	fig := &figure.Figure{Columns: 2, Width: 720, Panels: []figure.Panel{
-		line.panel(widest, "Calibrated model", intervals),
-		line.panel(widest, "Paper's network, its own intervals", split.networkIntervals()),
+		l.panel(widest, "Calibrated model", l.split.intervals()),
+		l.panel(widest, "Paper's network, its own intervals", l.split.networkIntervals()),
 	}}
 	sameRange(fig.Panels, 0.04)
 
-	m.add(captionedFigure{
-		kind: "honest-levels", split: split.Name, model: paperNetwork, fig: fig, page: true, spread: spread,
+	return captionedFigure{
+		kind: "honest-levels", split: l.split.Name, model: paperNetwork, fig: fig, page: true, spread: spread,
 		heading: "Calibrated model and the paper's network: held-out " + detail.Outcomes[widest].Word() + location,
 		caption: phrase("figure-levels", detail.outcomeCount() > 1),
-	})
+	}
 }
 
 // asked returns the held-out conditions at which there are intervals.
@@ -400,19 +413,12 @@ func (d *Detail) widest(name string) (outcome int, spread float64) {
 // sameRange sets the same range of y in all panels: the range of their marks, widened on either side by the share
 // beyond of that range. It leaves the panels unchanged if the range is empty or infinite.
 func sameRange(panels []figure.Panel, beyond float64) {
-	low := math.Inf(1)
-	high := math.Inf(-1)
+	var marks []figure.Mark
 	for _, panel := range panels {
-		for _, mark := range panel.Marks {
-			for _, value := range slices.Concat(mark.Y, mark.Lo, mark.Hi) {
-				if !math.IsNaN(value) {
-					low = min(low, value)
-					high = max(high, value)
-				}
-			}
-		}
+		marks = append(marks, panel.Marks...)
 	}
 
+	low, high := rangeOfMarks(marks)
 	if !(high > low) || math.IsInf(high-low, 0) {
 		return
 	}
@@ -421,4 +427,21 @@ func sameRange(panels []figure.Panel, beyond float64) {
 		panels[i].Y.Min = low - beyond*(high-low)
 		panels[i].Y.Max = high + beyond*(high-low)
 	}
+}
+
+// rangeOfMarks returns the least and the largest y of marks, without NaN. If there are no numbers, low is greater than
+// high.
+func rangeOfMarks(marks []figure.Mark) (low, high float64) {
+	low = math.Inf(1)
+	high = math.Inf(-1)
+	for _, mark := range marks {
+		for _, value := range slices.Concat(mark.Y, mark.Lo, mark.Hi) {
+			if !math.IsNaN(value) {
+				low = min(low, value)
+				high = max(high, value)
+			}
+		}
+	}
+
+	return low, high
 }

@@ -162,19 +162,46 @@ type (
 // newPageView returns the page with at most the given numbers of points of a series and of answers. fewer says that the
 // page has fewer points than usual.
 func newPageView(details []*Detail, sweeps []Sweep, points, answers int, fewer bool) pageView {
-	var data, versions []string
-
+	names := &figure.Names{} // of the runs, for all figures
 	v := pageView{
 		Title: "doubletake report", Style: template.CSS(figure.Style() + pageCSS), Light: template.HTML(figure.Light()),
 		Script: template.JS(pageJS + exploreJS), Words: wordList(),
 	}
 
-	names := &figure.Names{}      // of the runs, for all figures
-	captions := map[string]bool{} // that the page has already
-	explained := false            // whether a table of results is explained already
-	for i, detail := range details {
+	v.addExperiments(details, points, names)
+	v.Data = template.JS(scriptData(details, answers, names)) // after the figures, which number the names
+
+	var data, versions []string // of the experiments and the sweeps
+	for _, detail := range details {
 		data = append(data, detail.Experiment.Data)
 		versions = append(versions, detail.Experiment.Version)
+	}
+
+	for i, sweep := range sweeps {
+		data = append(data, sweep.Data)
+		versions = append(versions, sweep.Version)
+		v.Sweeps = append(v.Sweeps, newSweepView(i, sweep))
+	}
+
+	v.Program = programOf(versions...)
+	v.noteData(data)
+	if len(details) > 0 {
+		v.Meaning = []string{phrase("figures", nil)}
+	}
+
+	if fewer {
+		v.Meaning = append(v.Meaning, phrase("fewer", points))
+	}
+
+	return v
+}
+
+// addExperiments adds the views of the experiments. The page has each sentence of the captions once, and explains the
+// first table of results.
+func (v *pageView) addExperiments(details []*Detail, points int, names *figure.Names) {
+	captions := map[string]bool{} // sentences that the page has already
+	explained := false            // whether a table of results is explained already
+	for i, detail := range details {
 		v.Explored = v.Explored || detail.inputCount() > 0
 
 		view := newExperimentView(i, detail, points, names)
@@ -187,43 +214,27 @@ func newPageView(details []*Detail, sweeps []Sweep, points, answers int, fewer b
 
 		v.Experiments = append(v.Experiments, view)
 	}
+}
 
-	v.Data = template.JS(scriptData(details, answers, names))
-
-	for i, sweep := range sweeps {
-		data = append(data, sweep.Data)
-		versions = append(versions, sweep.Version)
-		v.Sweeps = append(v.Sweeps, newSweepView(i, sweep))
-	}
-
-	v.Program = programOf(versions...)
-
+// noteData says on the page that data are simulated, or that there are none. kinds has the kind of the data of each
+// experiment and sweep.
+func (v *pageView) noteData(kinds []string) {
 	simulated := 0
-	for _, kind := range data {
+	for _, kind := range kinds {
 		if kind == "simulated" {
 			simulated++
 		}
 	}
 
 	switch {
-	case len(data) == 0:
+	case len(kinds) == 0:
 		v.Note = "No experiment has results yet."
-	case simulated == len(data):
+	case simulated == len(kinds):
 		v.Title += ": simulated data"
 		v.Simulated = true
 	case simulated > 0:
-		v.Note = fmt.Sprintf("%d experiments, %d of them on simulated data, marked so.", len(data), simulated)
+		v.Note = fmt.Sprintf("%d experiments, %d of them on simulated data, marked so.", len(kinds), simulated)
 	}
-
-	if len(details) > 0 {
-		v.Meaning = []string{phrase("figures", nil)}
-	}
-
-	if fewer {
-		v.Meaning = append(v.Meaning, phrase("fewer", points))
-	}
-
-	return v
 }
 
 // sectionID returns the ID of experiment i of the page, counted from 0.

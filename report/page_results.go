@@ -61,8 +61,8 @@ func newResultsView(detail *Detail) *resultsView {
 
 // newResultView returns a row whose bar has the given length at most. withUnits says that the error states its unit.
 func newResultView(row result, longest float64, withUnits bool) resultView {
-	cells := row.cells()
-	text := func(k int) string { return cells[k].Minus() }
+	cells := row.cells() // in the order of the columns of resultsTable
+	text := func(column int) string { return cells[column].Minus() }
 	view := resultView{
 		Split: shorten(clean(row.split.Name), longName), Name: text(0), Model: text(2), Error: text(3), Half: text(4),
 		In68: text(5), In95: text(6), R2: text(7), Bounds: text(8), Without: text(9), Mean: text(10), Linear: text(11),

@@ -76,64 +76,76 @@ func (d *Data) AddSplit(ctx context.Context, trained Trained, reference *Referen
 	return sp, nil
 }
 
+// judged collects the judgements of the seeds of a split.
+type judged struct {
+	answers     []triplets.Answers
+	train, test []score.Summary
+	trust       [][]score.OutcomeTrust // by seed and outcome, on the test part
+	methods     *compared
+}
+
 // judgeSeeds judges the answers of every seed of a split, and the methods that are compared with the network. It
 // returns the answers.
 func (d *Data) judgeSeeds(ctx context.Context, trained Trained, sp *report.Split, ds *report.SplitDetail) (
 	[]triplets.Answers, error,
 ) {
 	set := trained.Set
-	var all []triplets.Answers
-	var train, test []score.Summary
-	var trust [][]score.OutcomeTrust
-	methods := &compared{}
-	for seed := range trained.Seeds {
+	all := &judged{methods: &compared{}}
+	for number := range trained.Seeds {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 
-		result, err := trained.Read(seed)
+		seed, err := trained.Read(number)
 		if err != nil {
 			return nil, err
 		}
 
-		sp.MCSamples, _ = strconv.Atoi(result.Predictions.Get("samples"))
-		sp.Sampler = result.Predictions.Get("sampler")
-		sp.CovMethod = result.Predictions.Get("cov_method")
-		sp.Kernels = result.Predictions.Get("kernels")
-
-		answers, err := results.ReadPredictions(result.Predictions, set)
-		if err != nil {
-			return nil, fmt.Errorf("judge training %d of split %s: %w", seed, trained.Name, err)
+		sp.MCSamples, _ = strconv.Atoi(seed.Predictions.Get("samples"))
+		sp.Sampler = seed.Predictions.Get("sampler")
+		sp.CovMethod = seed.Predictions.Get("cov_method")
+		sp.Kernels = seed.Predictions.Get("kernels")
+		if err := d.judgeSeed(seed, set, all, ds); err != nil {
+			return nil, fmt.Errorf("judge training %d of split %s: %w", number, trained.Name, err)
 		}
-
-		onTrain := score.Judged(set, answers, triplets.Train)
-		onTest := score.Judged(set, answers, triplets.Test)
-		train = append(train, score.Summarise(onTrain))
-		test = append(test, score.Summarise(onTest))
-
-		if err := methods.compare(result, set, onTest); err != nil {
-			return nil, fmt.Errorf("judge training %d of split %s: %w", seed, trained.Name, err)
-		}
-
-		losses, err := lossesOf(result.History)
-		if err != nil {
-			return nil, fmt.Errorf("judge training %d of split %s: %w", seed, trained.Name, err)
-		}
-
-		ds.Losses = append(ds.Losses, losses)
-		all = append(all, answers)
-		trust = append(trust, networkTrust(set, answers))
-		d.addSeed(ds, set, answers, onTrain, onTest)
 	}
 
-	sp.Train = report.OverSeeds(train, set.Outcomes)
-	sp.Test = report.OverSeeds(test, set.Outcomes)
+	sp.Train = report.OverSeeds(all.train, set.Outcomes)
+	sp.Test = report.OverSeeds(all.test, set.Outcomes)
 	if text := score.UncertainCalibration(sp.Test.Values, sp.Test.Runs); text != "" {
 		sp.Test.Notes = append(slices.Clip(sp.Test.Notes), text)
 	}
 
-	methods.finish(sp)
-	sp.Network = score.MeanByOutcome(trust)
+	all.methods.finish(sp)
+	sp.Network = score.MeanByOutcome(all.trust)
 
-	return all, nil
+	return all.answers, nil
+}
+
+// judgeSeed judges the answers of one seed, and adds the judgement to all and the answers to the detail of the split.
+func (d *Data) judgeSeed(seed Seed, set triplets.Set, all *judged, ds *report.SplitDetail) error {
+	answers, err := results.ReadPredictions(seed.Predictions, set)
+	if err != nil {
+		return err
+	}
+
+	onTrain := score.Judged(set, answers, triplets.Train)
+	onTest := score.Judged(set, answers, triplets.Test)
+	if err := all.methods.compare(seed, set, onTest); err != nil {
+		return err
+	}
+
+	losses, err := lossesOf(seed.History)
+	if err != nil {
+		return err
+	}
+
+	all.answers = append(all.answers, answers)
+	all.train = append(all.train, score.Summarise(onTrain))
+	all.test = append(all.test, score.Summarise(onTest))
+	all.trust = append(all.trust, networkTrust(set, answers))
+	ds.Losses = append(ds.Losses, losses)
+	d.addSeed(ds, set, answers, onTrain, onTest)
+
+	return nil
 }

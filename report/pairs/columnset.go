@@ -44,19 +44,16 @@ func (c *Columns) SetDerived(definitions []setting.NamedString, constants []sett
 
 	var parsed []derive.Definition
 	for _, definition := range definitions {
-		parsed = append(parsed, derive.Definition{Name: definition.Name, Text: definition.Value})
-		for _, outcome := range measured {
-			suffix, ofOutcome := strings.CutPrefix(definition.Name, outcome+"_")
-			if ofOutcome && slices.Contains(dsp.ByProductSuffixes(), suffix) {
-				return setting.Errorf("derive."+definition.Name,
-					"the tables have columns of that name with the outcome %s; choose another", outcome)
-			}
+		if err := checkNoByProduct(definition.Name, measured); err != nil {
+			return err
 		}
+
+		parsed = append(parsed, derive.Definition{Name: definition.Name, Text: definition.Value})
 	}
 
 	fixed := map[string]float64{}
-	for _, k := range constants {
-		fixed[k.Name] = k.Value
+	for _, constant := range constants {
+		fixed[constant.Name] = constant.Value
 	}
 
 	set, err := derive.New(parsed, fixed, c.Conditions, c.Labels, measured)
@@ -69,6 +66,30 @@ func (c *Columns) SetDerived(definitions []setting.NamedString, constants []sett
 		return setting.Errorf(key, "%v", err)
 	}
 
+	c.addConditions(set)
+	c.Derive = set
+	c.Outcomes = slices.Concat(measured, set.Outcomes())
+
+	return nil
+}
+
+// checkNoByProduct returns an error if the tables have a column with the name of a definition, because it is the name
+// of a by-product of an outcome.
+func checkNoByProduct(definition string, outcomes []string) error {
+	for _, outcome := range outcomes {
+		suffix, ofOutcome := strings.CutPrefix(definition, outcome+"_")
+		if ofOutcome && slices.Contains(dsp.ByProductSuffixes(), suffix) {
+			return setting.Errorf("derive."+definition,
+				"the tables have columns of that name with the outcome %s; choose another", outcome)
+		}
+	}
+
+	return nil
+}
+
+// addConditions adds the derived conditions: those that need a condition that the analysis finds after the others, to
+// c.Found too.
+func (c *Columns) addConditions(set *derive.Set) {
 	var early []string
 	late := slices.Clone(c.Found)
 	for _, name := range set.Conditions() {
@@ -82,10 +103,6 @@ func (c *Columns) SetDerived(definitions []setting.NamedString, constants []sett
 
 	c.Conditions = slices.Concat(c.BeforeAnalysis(), early, late)
 	c.Found = late
-	c.Derive = set
-	c.Outcomes = slices.Concat(measured, set.Outcomes())
-
-	return nil
 }
 
 // SetTexts stores the names of the columns of text. The ones by which roles group recordings become labels, which are

@@ -10,7 +10,7 @@ import (
 )
 
 // Cells appends the first cells of a row to a table: the run, the recording, its conditions and its labels. A condition
-// that is not known is NaN.
+// that is not known is NaN. Package dsp/pairtable takes it as a function.
 func (c *Columns) Cells(tab *table.Table, run string, rec ingest.Recording) {
 	table.AddCell(tab, "run", "", "one acquisition at one condition", cmp.Or(rec.Labels[campaign.RunLabel], run))
 	table.AddCell(tab, "recording", "", "one channel of a run, or the group that makes one outcome vector", rec.ID)

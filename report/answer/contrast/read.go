@@ -148,17 +148,8 @@ func (c *comparison) takeColumns(pairTable *pairs.Pairs) error {
 		}
 	}
 
-	for _, name := range c.Options.Outcomes {
-		if err := pairTable.Need("--outcome", "outcome", name, outcomes); err != nil {
-			return err
-		}
-
-		unit := pairTable.Column(name + "_1").Unit
-		if first, known := c.unit[name]; known && first != unit {
-			return fault.At(pairTable.Name, "", name+" in "+first+", as in "+c.Runs[0].Name, cmp.Or(unit, "no unit"),
-				"convert one of them")
-		}
-		c.unit[name] = unit
+	if err := c.takeUnits(pairTable, outcomes); err != nil {
+		return err
 	}
 
 	if err := c.checkAxes(pairTable.Name, quantities); err != nil {
@@ -167,6 +158,26 @@ func (c *comparison) takeColumns(pairTable *pairs.Pairs) error {
 
 	if kind := pairTable.Get("data"); c.Data == "" || kind == "simulated" {
 		c.Data = kind
+	}
+
+	return nil
+}
+
+// takeUnits stores the units of the compared outcomes. It returns an error if a table lacks an outcome, or has another
+// unit than the first table. outcomes are all outcomes of the table.
+func (c *comparison) takeUnits(pairTable *pairs.Pairs, outcomes []string) error {
+	for _, name := range c.Options.Outcomes {
+		if err := pairTable.Need("--outcome", "outcome", name, outcomes); err != nil {
+			return err
+		}
+
+		unit := pairTable.Column(name + "_1").Unit
+		if first, known := c.unit[name]; known && first != unit {
+			return fault.At(pairTable.Name, "", name+" in "+cmp.Or(first, "no unit")+", as in "+c.Runs[0].Name,
+				cmp.Or(unit, "no unit"), "convert one of them")
+		}
+
+		c.unit[name] = unit
 	}
 
 	return nil

@@ -476,6 +476,21 @@ func TestUnusedColumns(t *testing.T) {
 	assert.Contains(t, strings.Join(e.Warnings, "\n"), "not used: y_b_std; columns of an outcome are")
 }
 
+// Tables that state one end of an interval alone. Expected: a note, and no interval.
+func TestHalfAnInterval(t *testing.T) {
+	dir := t.TempDir()
+	source := measured(t, dir, "x,y_1,y_2\n1,1,2\n2,4,6\n")
+	for column, want := range map[string]string{
+		"y_low": "no interval: low and high belong together", "y_high_68": "no 68 % interval: low and high belong together",
+	} {
+		predictions := write(t, filepath.Join(dir, "p.csv"), "x,y,"+column+"\n1,1,1\n2,5,5\n")
+		e, err := judge.Judge(context.Background(), judge.Options{Predictions: predictions, Against: source, Level: 0.95})
+		require.NoError(t, err)
+		assert.Contains(t, e.Warnings, want)
+		assert.True(t, math.IsNaN(e.Splits[0].Network[0].Half), "half width without an interval")
+	}
+}
+
 // An interval without an upper end begins at its lower bound, however far from the values that is. By hand: the values
 // 1 and 2 lie below 1e9, and 4 and 6 lie above −1e9.
 func TestOpenIntervalsFarAway(t *testing.T) {

@@ -141,44 +141,16 @@ func belongsTo(name, outcome string, known []string) (belongs, isRead bool) {
 
 // read reads the columns of the outcomes. It also returns notes about columns that are not judged.
 func (p *predictions) read(set triplets.Set, o Options) (*given, []string, error) {
-	stated := map[string][]float64{} // by suffix
-	var notes []string
-	for _, suffix := range suffixes {
-		values, err := p.readColumns(set, suffix)
-		if err != nil {
-			return nil, nil, err
-		}
-
-		stated[suffix] = values
-		for _, quantity := range set.Outcomes {
-			if suffix != "" && values == nil && p.Has(quantity.Name+suffix) {
-				notes = append(notes, quantity.Name+suffix+" is not judged: not all outcomes have such a column")
-			}
-		}
-	}
-
-	if (stated["_low"] == nil) != (stated["_high"] == nil) {
-		notes = append(notes, "no interval: low and high belong together")
+	stated, notes, err := p.readAllColumns(set)
+	if err != nil {
+		return nil, nil, err
 	}
 
 	predicted := &given{
 		Set: set, Options: o,
 		group: make([]string, set.N), trained: make([]bool, set.N), complete: make([]bool, set.N),
 	}
-	for _, column := range triplets.AnswerColumns {
-		*column.Field(&predicted.answers) = stated[column.Suffix]
-	}
-
-	predicted.answers.Mu = stated[""]
-	if low, high := stated["_low"], stated["_high"]; low != nil && high != nil {
-		predicted.mid, predicted.half = predicted.middles(low, high)
-	}
-
-	if low, high := stated["_low_68"], stated["_high_68"]; low != nil && high != nil {
-		predicted.mid68, predicted.half68 = predicted.middles(low, high)
-	}
-
-	predicted.setVariances(stated)
+	predicted.setAnswers(stated)
 
 	if err := p.checkEnds(set, predicted.half, ""); err != nil {
 		return nil, nil, err
@@ -201,6 +173,51 @@ func (p *predictions) read(set triplets.Set, o Options) (*given, []string, error
 	}
 
 	return predicted, notes, nil
+}
+
+// readAllColumns returns the columns of the outcomes by suffix, as readColumns returns them, with notes about columns
+// that are not judged.
+func (p *predictions) readAllColumns(set triplets.Set) (stated map[string][]float64, notes []string, err error) {
+	stated = map[string][]float64{}
+	for _, suffix := range suffixes {
+		stated[suffix], err = p.readColumns(set, suffix)
+		if err != nil {
+			return nil, nil, err
+		}
+
+		for _, quantity := range set.Outcomes {
+			if suffix != "" && stated[suffix] == nil && p.Has(quantity.Name+suffix) {
+				notes = append(notes, quantity.Name+suffix+" is not judged: not all outcomes have such a column")
+			}
+		}
+	}
+
+	for _, level := range []string{"", "_68"} { // suffixes of the ends of an interval
+		if (stated["_low"+level] == nil) != (stated["_high"+level] == nil) {
+			notes = append(notes, "no"+strings.Replace(level, "_68", " 68 %", 1)+" interval: low and high belong together")
+		}
+	}
+
+	return stated, notes, nil
+}
+
+// setAnswers stores the means, the variances and the intervals that the table states. stated contains the columns by
+// suffix.
+func (g *given) setAnswers(stated map[string][]float64) {
+	for _, column := range triplets.AnswerColumns {
+		*column.Field(&g.answers) = stated[column.Suffix]
+	}
+
+	g.answers.Mu = stated[""]
+	if low, high := stated["_low"], stated["_high"]; low != nil && high != nil {
+		g.mid, g.half = g.middles(low, high)
+	}
+
+	if low, high := stated["_low_68"], stated["_high_68"]; low != nil && high != nil {
+		g.mid68, g.half68 = g.middles(low, high)
+	}
+
+	g.setVariances(stated)
 }
 
 // checkEnds returns an error if a half width is negative, which means that the ends of the interval are exchanged.

@@ -127,9 +127,9 @@ func (m *Models) splitLabels(condition string) (inputs string, named map[string]
 	named = map[string]string{}
 	var items []string
 	for item := range strings.SplitSeq(condition, ",") {
-		key, name, _ := strings.Cut(item, "=")
+		key, name, hasName := strings.Cut(item, "=")
 		key = strings.TrimSpace(key)
-		if !m.isLabel(key) {
+		if !hasName || !m.isLabel(key) { // a label without "=" is an error, as an input is
 			items = append(items, item)
 			continue
 		}

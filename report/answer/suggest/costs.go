@@ -45,38 +45,19 @@ func (c Costs) isSame(axis int, a, b Candidate) bool {
 // which become minutes, or all must be numbers without unit; 0 needs no unit. Axes that cost does not name cost nothing
 // to change. ReadCosts does not set Costs.Labels. The errors name the flags --cost and --budget.
 func ReadCosts(names []string, cost, budget string) (Costs, float64, error) {
-	terms, err := kv.Parse(cost)
-	if syntax, ok := errors.AsType[*kv.SyntaxError](err); ok {
-		return Costs{}, 0, fmt.Errorf("--cost wants costs such as %s=60min, found %q", names[0], syntax.Part)
+	terms, err := costTerms(names, cost)
+	if err != nil {
+		return Costs{}, 0, err
 	}
 
-	switch {
-	case err != nil:
-		return Costs{}, 0, fmt.Errorf("--cost: %w", err)
-	case terms == nil:
-		return Costs{}, 0, fmt.Errorf("--budget needs --cost: state what changes and measurements cost, such as "+
-			"--cost %s=60min,repeat=2min", names[0])
-	case budget == "":
+	if budget == "" {
 		return Costs{}, 0, errors.New("state what a session may cost with --budget, such as --budget 4h")
 	}
 
 	var found amounts
-	sum := 0.0
-	known := append(slices.Clone(names), "repeat")
-	prices := make([]float64, len(known))
-	for _, term := range terms {
-		k := slices.Index(known, term.Key)
-		if k < 0 {
-			return Costs{}, 0, fmt.Errorf("--cost: expected repeat or one of %s, found %q%s", strings.Join(names, ", "),
-				term.Key, spelling.DidYouMean(term.Key, known))
-		}
-
-		prices[k], err = found.read("--cost: "+term.Key, term.Value)
-		if err != nil {
-			return Costs{}, 0, err
-		}
-
-		sum += prices[k]
+	prices, err := found.readPrices(names, terms)
+	if err != nil {
+		return Costs{}, 0, err
 	}
 
 	most, err := found.read("--budget", budget)
@@ -89,7 +70,7 @@ func ReadCosts(names []string, cost, budget string) (Costs, float64, error) {
 	case found.timed != "" && found.plain != "":
 		return Costs{}, 0, fmt.Errorf("%s: expected times or numbers without unit, found both, there and at %s", found.plain,
 			found.timed)
-	case sum == 0:
+	case !slices.ContainsFunc(prices, isPositive):
 		return Costs{}, 0, errors.New("--cost: expected a cost above zero, found none")
 	case most == 0:
 		return Costs{}, 0, fmt.Errorf("--budget: expected a budget above zero, found %q", budget)
@@ -99,6 +80,52 @@ func ReadCosts(names []string, cost, budget string) (Costs, float64, error) {
 
 	return costs, most, nil
 }
+
+// costTerms reads the terms of costs: names of axes, or repeat, with their amounts as texts. It returns an error if
+// there are none.
+func costTerms(names []string, cost string) ([]kv.Pair, error) {
+	terms, err := kv.Parse(cost)
+	if syntax, ok := errors.AsType[*kv.SyntaxError](err); ok {
+		return nil, fmt.Errorf("--cost wants costs such as %s=60min, found %q", names[0], syntax.Part)
+	}
+
+	if err != nil {
+		return nil, fmt.Errorf("--cost: %w", err)
+	}
+
+	if len(terms) == 0 {
+		return nil, fmt.Errorf("--budget needs --cost: state what changes and measurements cost, such as "+
+			"--cost %s=60min,repeat=2min", names[0])
+	}
+
+	return terms, nil
+}
+
+// readPrices returns the amounts of the terms by axis, and then the amount of repeat. An amount that no term states is
+// 0.
+func (a *amounts) readPrices(names []string, terms []kv.Pair) ([]float64, error) {
+	known := append(slices.Clone(names), "repeat")
+	prices := make([]float64, len(known))
+	for _, term := range terms {
+		k := slices.Index(known, term.Key)
+		if k < 0 {
+			return nil, fmt.Errorf("--cost: expected repeat or one of %s, found %q%s", strings.Join(names, ", "),
+				term.Key, spelling.DidYouMean(term.Key, known))
+		}
+
+		price, err := a.read("--cost: "+term.Key, term.Value)
+		if err != nil {
+			return nil, err
+		}
+
+		prices[k] = price
+	}
+
+	return prices, nil
+}
+
+// isPositive reports whether a number is above zero.
+func isPositive(v float64) bool { return v > 0 }
 
 // amounts remembers which kinds of amounts were read, for messages.
 type amounts struct {

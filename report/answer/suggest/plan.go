@@ -105,6 +105,10 @@ func arranged(models *predict.Models, candidates *Candidates, list []Suggestion,
 
 	missing = lists.Evenly(missing, most)
 	process := &ahead{list: append(missing, lists.Evenly(rest, most-len(missing))...)}
+	if len(process.list) == 0 {
+		return nil, errors.New("plan measurements: expected candidates, found none")
+	}
+
 	others = lists.Evenly(others, max(most/len(process.list), 1))
 
 	if err := process.arrange(candidates, others); err != nil {
