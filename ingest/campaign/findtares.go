@@ -93,7 +93,7 @@ type tareCell struct {
 // TakeNamed replaces the names of recordings without wind in the table of conditions by their paths. recordings are all
 // files that were found, and files are the recordings that are measurements. TakeNamed returns files without the
 // recordings that the table names as recordings without wind, and the paths of these. A file that has a row of its own
-// in the table remains a measurement.
+// in the table, which is not a glob, remains a measurement.
 //
 // A name in the table is a path from the folder of the project or of the recording, or a file name without folder and
 // ending. If table is nil, or the settings name no column with such names, TakeNamed returns files unchanged. It
@@ -109,7 +109,7 @@ func (t *tareFinder) TakeNamed(table *Conditions, recordings, files []string) (r
 	near := filesNear(t.Project.Dir, recordings)
 	located := map[tareCell]string{}
 	tares = map[string]bool{}
-	measured := map[string]bool{}
+	measured := map[string]bool{} // files that have a row of their own
 	for i, meant := range table.FilesOf(recordings) {
 		if len(meant) == 0 {
 			continue
@@ -117,7 +117,12 @@ func (t *tareFinder) TakeNamed(table *Conditions, recordings, files []string) (r
 
 		row := table.Rows[i]
 		folder := path.Dir(filepath.ToSlash(recordings[meant[0]]))
-		measured[path.Base(filepath.ToSlash(row.File))] = true
+		if !isGlob(row.File) {
+			for _, k := range meant {
+				measured[filepath.ToSlash(recordings[k])] = true
+			}
+		}
+
 		for k := range row.States {
 			cond := &row.States[k]
 			if !cond.IsName || !slices.Contains(columns, cond.Column) {
@@ -140,7 +145,7 @@ func (t *tareFinder) TakeNamed(table *Conditions, recordings, files []string) (r
 
 	isTare := func(p string) bool {
 		s := filepath.ToSlash(p)
-		return tares[s] && !measured[path.Base(s)]
+		return tares[s] && !measured[s]
 	}
 
 	return slices.DeleteFunc(slices.Clone(files), isTare), tares, nil

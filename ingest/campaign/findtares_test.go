@@ -1,6 +1,8 @@
 package campaign
 
 import (
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -8,6 +10,7 @@ import (
 
 	"doubletake/ingest/condition"
 	"doubletake/ingest/setting"
+	"doubletake/internal/testfile"
 )
 
 // locate finds a file by its path or by its name without folder and ending, in any letter case. If several files have
@@ -30,6 +33,61 @@ func TestLocate(t *testing.T) {
 
 	_, err := finder.locate(tareCell{"off1", "zero"}, "line 2", files)
 	assert.ErrorContains(t, err, `line 2: expected one recording without wind, found "a/off1.csv" and "b/off1.csv"`)
+}
+
+// The column tare names a recording without wind that has a row of its own, as people write names in a table: with or
+// without folder and ending. Expected: the cell becomes the path of the recording, the recording stays among the
+// measurements, and a recording without a row of its own does not, even if one with a row has its name.
+func TestTakeNamed(t *testing.T) {
+	for _, c := range []struct {
+		files, rows []string // a row is the cells file and tare
+		want        []string
+		tares       []string
+	}{
+		{[]string{"run.csv", "zero.csv"}, []string{"run.csv,zero.csv"}, []string{"run.csv"}, []string{"zero.csv"}},
+		{
+			[]string{"run.csv", "zero.csv"},
+			[]string{"run.csv,zero.csv", "zero.csv,zero.csv"},
+			[]string{"run.csv", "zero.csv"},
+			[]string{"zero.csv", "zero.csv"},
+		},
+		{
+			[]string{"run.csv", "zero.csv"},
+			[]string{"run,zero", "zero,zero"},
+			[]string{"run.csv", "zero.csv"},
+			[]string{"zero.csv", "zero.csv"},
+		},
+		{[]string{"run.csv", "zero.csv"}, []string{"*.csv,zero"}, []string{"run.csv"}, []string{"zero.csv"}},
+		{
+			[]string{"a/run.csv", "a/zero.csv", "b/off.csv", "b/zero.csv"},
+			[]string{"a/run.csv,zero", "b/off.csv,zero", "b/zero.csv,zero"},
+			[]string{"a/run.csv", "b/off.csv", "b/zero.csv"},
+			[]string{"a/zero.csv", "b/zero.csv", "b/zero.csv"},
+		},
+	} {
+		dir := t.TempDir()
+		for _, file := range c.files {
+			testfile.Write(t, filepath.Join(dir, file), "")
+		}
+
+		table := conds(t, "file,tare\n"+strings.Join(c.rows, "\n")+"\n")
+		finder := &tareFinder{
+			Campaign: &setting.Campaign{Balance: &setting.Balance{Tare: &setting.Tare{Column: "tare"}}},
+			Project:  setting.Project{Dir: dir},
+		}
+
+		rest, _, err := finder.TakeNamed(table, c.files, c.files)
+		require.NoError(t, err)
+		assert.Equal(t, c.want, rest, "%v", c.rows)
+
+		var tares []string
+		for _, row := range table.Rows {
+			tare, _ := row.Name("tare")
+			tares = append(tares, tare)
+		}
+
+		assert.Equal(t, c.tares, tares, "%v", c.rows)
+	}
 }
 
 // The table of conditions names the recording without wind of each run. A missing table, column or cell is an error,

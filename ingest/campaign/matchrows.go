@@ -64,14 +64,17 @@ func (v *Inventory) matchRows() error {
 	return nil
 }
 
-// warnRuns warns if the names of files give one run several values of a condition, unless the setting run says that
-// runs go across conditions.
+// runCondition is a condition of a run.
+type runCondition struct{ run, condition string }
+
+// warnRuns warns of the first run to which the names of files give several values of a condition, unless the setting
+// run says that runs go across conditions.
 func (v *Inventory) warnRuns() {
 	if v.Settings.Run != "" {
 		return
 	}
 
-	values := map[string]map[float64]bool{} // by run and condition
+	values := map[runCondition]map[float64]bool{}
 	for _, file := range v.Files {
 		run := ""
 		for _, cond := range file.Named {
@@ -85,7 +88,7 @@ func (v *Inventory) warnRuns() {
 				continue
 			}
 
-			key := "run " + run + " has %d values of " + cond.Column
+			key := runCondition{run, cond.Column}
 			if values[key] == nil {
 				values[key] = map[float64]bool{}
 			}
@@ -94,10 +97,14 @@ func (v *Inventory) warnRuns() {
 		}
 	}
 
-	for _, key := range slices.Sorted(maps.Keys(values)) {
+	keys := slices.SortedFunc(maps.Keys(values), func(a, b runCondition) int {
+		return cmp.Or(cmp.Compare(a.run, b.run), cmp.Compare(a.condition, b.condition))
+	})
+	for _, key := range keys {
 		if n := len(values[key]); n > 1 {
-			v.Warnings = append(v.Warnings, ingest.Warn(v.Settings.Pattern, "runs-across", key+": it is one run, whose "+
-				"recordings are kept together; ingest: {run: run} confirms it, another name in the pattern undoes it", n))
+			v.Warnings = append(v.Warnings, ingest.Warn(v.Settings.Pattern, "runs-across",
+				"run %s has %d values of %s: it is one run, whose recordings are kept together; ingest: {run: run} "+
+					"confirms it, another name in the pattern undoes it", key.run, n, key.condition))
 
 			return
 		}
