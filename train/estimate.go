@@ -107,31 +107,35 @@ func (m *Model) Estimate(ctx context.Context, x []float64, o EstimateOptions) (*
 	}
 
 	e.answers(xs, nil, r.Mu, r.Var)
-
-	var fed []float32 // the means of the first answer
-	for _, v := range r.Mu {
-		fed = append(fed, float32(v))
-	}
-
-	unused := make([]float64, n*d) // variances
-	e.answers(xs, fed, r.ZigZag, unused)
-
-	for i, v := range r.Mu {
-		r.ZigZag[i] = math.Abs(r.ZigZag[i] - v)
-	}
-
-	eps := normals(o, d)
+	e.zigzag(xs, r.Mu, r.ZigZag)
 
 	estimate := e.estimateSeveral
 	if e.exact != nil {
 		estimate = e.estimateOne
 	}
 
-	if err := estimate(ctx, xs, eps, r); err != nil {
+	if err := estimate(ctx, xs, normals(o, d), r); err != nil {
 		return nil, err
 	}
 
 	return r, nil
+}
+
+// zigzag fills u with u = |m(μ) − μ|: how far the second answer is from the first one if the mean mu of the first
+// answer is fed back itself. xs are the scaled conditions.
+func (e *estimator) zigzag(xs []float32, mu, u []float64) {
+	var fed []float32
+	for _, v := range mu {
+		fed = append(fed, float32(v))
+	}
+
+	second := make([]float64, len(mu))
+	variances := make([]float64, len(mu)) // not used
+	e.answers(xs, fed, second, variances)
+
+	for i, v := range mu {
+		u[i] = math.Abs(second[i] - v)
+	}
 }
 
 // estimateOne fills CovRaw, Cov, Delta and Kappa of r for a model with one outcome. xs are the scaled conditions, and
@@ -144,15 +148,18 @@ func (e *estimator) estimateOne(ctx context.Context, xs, eps []float32, r *Estim
 		}
 
 		x := xs[i*e.inputs : (i+1)*e.inputs]
-		r.Cov[i], r.Delta[i], r.Kappa[i] = e.exact.integrate(x, float64(e.none()))
-		r.CovRaw[i] = e.exact.sampled(draws)
+		second := e.exact.integrate(x, float64(e.none()))
+		r.Cov[i] = second.cov
+		r.Delta[i] = second.delta
+		r.Kappa[i] = second.kappa
+		r.CovRaw[i] = second.sampled(draws)
 	}
 
 	return nil
 }
 
-// estimateSeveral fills CovRaw, Cov, Delta and Kappa of r for a model with several outcomes. xs are the scaled
-// conditions, and eps the draws for CovRaw. It evaluates the second answers of a condition at all draws and at all
+// estimateSeveral fills CovRaw, Cov, Delta and Kappa of r for a model with several outcomes, from Mu and Var, which are
+// filled in already. xs are the scaled conditions, and eps the draws for CovRaw. It evaluates the second answers of a condition at all draws and at all
 // nodes of the cubature.
 func (e *estimator) estimateSeveral(ctx context.Context, xs, eps []float32, r *Estimates) error {
 	d := e.outcomes
@@ -218,7 +225,7 @@ func (e *estimator) sumAnswers(
 			}
 
 			b := &points.groups[g].blocks[k]
-			if !b.nodes {
+			if !b.nodes { // draws need the means alone
 				drawn.add(e.k, b, second.evaluate(b, d))
 				continue
 			}

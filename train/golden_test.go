@@ -381,14 +381,14 @@ func TestGoldenCov1D(t *testing.T) {
 		assert.InDelta(t, mu[i], m, 1e-9, "μ at %g", x)
 		assert.InDelta(t, variance[i], v, 1e-9, "σ² at %g", x)
 
-		c, delta, kappa := pw.integrate(condition, 0)
-		assert.InDelta(t, centred[i], c, 1e-6*math.Abs(centred[i]), "C at %g", x)
-		assert.InDelta(t, cov[i], c+m*delta, 1e-6*math.Abs(cov[i]), "C + μδ at %g", x)
+		got := pw.integrate(condition, 0)
+		assert.InDelta(t, centred[i], got.cov, 1e-6*math.Abs(centred[i]), "C at %g", x)
+		assert.InDelta(t, cov[i], got.cov+m*got.delta, 1e-6*math.Abs(cov[i]), "C + μδ at %g", x)
 
 		// A shift is a difference of means: its error is relative to the mean.
 		tolerance := 1e-6 * max(math.Abs(shift[i]), 1e-3*math.Abs(mu[i]))
-		assert.InDelta(t, shift[i], delta, tolerance, "δ at %g", x)
-		assert.InDelta(t, kappaTrapezoid(pw, condition), kappa, 1e-6*v, "κ at %g", x)
+		assert.InDelta(t, shift[i], got.delta, tolerance, "δ at %g", x)
+		assert.InDelta(t, kappaTrapezoid(pw, condition), got.kappa, 1e-6*v, "κ at %g", x)
 	}
 }
 

@@ -24,10 +24,18 @@ type piecewise struct {
 	forms [][]linear // [layer]: pre-activations on the current piece; the last are the mean and the raw variance
 	kinks [][]kink   // [hidden layer]: kinks of its units on the current piece
 
-	mu, sigma float64 // of the first answer
-	pieces    []segment
-	sums      pieceSums // over the pieces so far
-	edge      edge      // end of the latest piece
+	mu     float64 // mean of the first answer
+	pieces []segment
+	sums   pieceSums // over the pieces so far
+	edge   edge      // end of the latest piece
+}
+
+// integrated is what integrate finds at one condition, in the network's units.
+type integrated struct {
+	cov, delta, kappa float64 // C, δ and κ
+
+	mu, sigma float64   // of the first answer
+	pieces    []segment // m − μ as a function of ε; the next call of integrate overwrites them
 }
 
 // pieceSums contains sums over the pieces, from which C, δ and κ follow.
@@ -71,16 +79,16 @@ func newDraws(eps []float32) *draws {
 	return d
 }
 
-// sampled returns CovRaw, (1/M) Σ y·m(y) − μ² over the M draws y = μ + σε, at the condition of the last
-// integrate. On a piece m is linear, so that its sums over the draws follow from the sums of ε and ε².
-func (p *piecewise) sampled(d *draws) float64 {
+// sampled returns CovRaw, (1/M) Σ y·m(y) − μ² over the M draws y = μ + σε. On a piece m is linear, so that its sums over
+// the draws follow from the sums of ε and ε².
+func (f integrated) sampled(d *draws) float64 {
 	c := 0.0  // Σ(m−μ)
 	ec := 0.0 // Σε(m−μ)
 	start := 0
 	n := len(d.eps)
-	for i, s := range p.pieces {
+	for i, s := range f.pieces {
 		end := n
-		if i+1 < len(p.pieces) {
+		if i+1 < len(f.pieces) {
 			k, _ := slices.BinarySearch(d.eps[start:], s.hi)
 			end = start + k
 		}
@@ -93,10 +101,10 @@ func (p *piecewise) sampled(d *draws) float64 {
 	}
 
 	m := float64(n)
-	raw := float64(float64(p.mu*p.sigma) * (d.sum[n] / m))
-	raw += float64(p.mu * (c / m))
+	raw := float64(float64(f.mu*f.sigma) * (d.sum[n] / m))
+	raw += float64(f.mu * (c / m))
 
-	return raw + float64(p.sigma*(ec/m))
+	return raw + float64(f.sigma*(ec/m))
 }
 
 // linear is the function a + b·ε.
@@ -122,9 +130,9 @@ func newPiecewise(l *layout, params []float64) *piecewise {
 	return p
 }
 
-// integrate returns C, δ and κ at the condition x, in the network's units. none is the value of the feedback input
-// without feedback.
-func (p *piecewise) integrate(x []float32, none float64) (cov, delta, kappa float64) {
+// integrate integrates the second answer at the condition x, which is in the network's units. none is the value of the
+// feedback input without feedback.
+func (p *piecewise) integrate(x []float32, none float64) integrated {
 	mu, variance := p.firstAnswer(x, none)
 	sigma := math.Sqrt(variance)
 
@@ -134,15 +142,17 @@ func (p *piecewise) integrate(x []float32, none float64) (cov, delta, kappa floa
 	}
 
 	p.mu = mu
-	p.sigma = sigma
 	p.sums = pieceSums{}
 	p.pieces = p.pieces[:0]
 	p.integratePiece(0, -reach, reach)
 
-	delta = p.sums.shift
+	delta := p.sums.shift
 	varianceOfMean := p.sums.square - float64(delta*delta)
 
-	return sigma * p.sums.slope, delta, p.sums.variance + varianceOfMean - variance
+	return integrated{
+		cov: sigma * p.sums.slope, delta: delta, kappa: p.sums.variance + varianceOfMean - variance,
+		mu: mu, sigma: sigma, pieces: p.pieces,
+	}
 }
 
 // firstAnswer returns the first answer at the condition x.
