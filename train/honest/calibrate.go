@@ -74,8 +74,6 @@ func Calibrate(d triplets.Set, g Grouping, train []int, left []LeftOut, o Option
 		c.Scale, others = scale.LearnRising(groups, d.Out, o.Prior, pairNoise(left), o.Rises.relative(left))
 	}
 
-	statedNoise := 0.0
-	measuredNoise := 0.0
 	for h, l := range left {
 		r := groupResult(l, std, others[h], c.Level)
 		if o.Rises != nil {
@@ -83,18 +81,30 @@ func Calibrate(d triplets.Set, g Grouping, train []int, left []LeftOut, o Option
 		}
 
 		c.Groups = append(c.Groups, r)
-		statedNoise += r.Noise
-		measuredNoise += r.Pairs
 	}
 
-	if measuredNoise > 0 {
-		c.NoiseRatio = statedNoise / measuredNoise
-	}
-
+	c.NoiseRatio = noiseRatio(c.Groups)
 	c.Inputs = inputRanges(d, train, o)
 	c.Products = productRanges(d, train, c.Inputs, o.Form)
 
 	return c, nil
+}
+
+// noiseRatio returns the noise that the model states for the left-out groups over the noise that their pairs measure,
+// or 0 if the pairs measure none.
+func noiseRatio(groups []interval.GroupResult) float64 {
+	stated := 0.0
+	measured := 0.0
+	for _, r := range groups {
+		stated += r.Noise
+		measured += r.Pairs
+	}
+
+	if !(measured > 0) {
+		return 0
+	}
+
+	return stated / measured
 }
 
 // defaultLevel is the default level of intervals.

@@ -165,23 +165,15 @@ func (e *EnsembleModel) Predict(ctx context.Context, x []float64) (triplets.Pred
 	}
 
 	z := e.standardise(x)
-	p := triplets.NewPrediction(len(x) / e.Inputs * e.Outcomes)
+	p := triplets.NewPrediction(len(x) / e.Inputs * e.Outcomes) // in standardised units at first
 	count := float64(len(e.Members))
 
 	var means [][]float64 // by member
 	for _, m := range e.Members {
-		if err := ctx.Err(); err != nil {
-			return triplets.Prediction{}, fmt.Errorf("predict with ensemble: %w", err)
-		}
-
 		mean, variance := m.Network.Predict(z)
-		claim := make([]float64, len(p.Mu))
-		if c, ok := m.Network.(Claimer); ok {
-			var err error
-			claim, err = c.Claim(ctx, z)
-			if err != nil {
-				return triplets.Prediction{}, fmt.Errorf("predict with ensemble: %w", err)
-			}
+		claim, err := m.claim(ctx, z, len(p.Mu))
+		if err != nil {
+			return triplets.Prediction{}, fmt.Errorf("predict with ensemble: %w", err)
 		}
 
 		for i := range mean {
@@ -202,15 +194,34 @@ func (e *EnsembleModel) Predict(ctx context.Context, x []float64) (triplets.Pred
 		}
 	}
 
-	for i := range p.Mu { // to the units of the outcomes
+	e.restoreUnits(p)
+
+	return p, nil
+}
+
+// claim returns the variance of the network's mean at standardised inputs z if the network states one, and otherwise
+// zeros for n means. It returns the error of ctx if ctx is done.
+func (m Member) claim(ctx context.Context, z []float64, n int) ([]float64, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+
+	if c, ok := m.Network.(Claimer); ok {
+		return c.Claim(ctx, z)
+	}
+
+	return make([]float64, n), nil
+}
+
+// restoreUnits converts a prediction of standardised outcomes to the units of the outcomes.
+func (e *EnsembleModel) restoreUnits(p triplets.Prediction) {
+	for i := range p.Mu {
 		j := i % e.Outcomes
 		std := e.YStd[j]
 		p.Mu[i] = float64(p.Mu[i]*std) + e.YMean[j]
 		p.Claim[i] *= std * std
 		p.Noise[i] *= std * std
 	}
-
-	return p, nil
 }
 
 // UnmarshalJSON reads what encoding/json wrote and checks that it is complete.

@@ -295,8 +295,9 @@ func (l Learner) chooseForm(ctx context.Context, t trainingGroups, list []*candi
 }
 
 // best returns the best candidate, and how it was found. It scores all by a screen. If the groups are things, the
-// screen decides. Otherwise it scores the default form and the best others in full, and applies the rule of package
-// form.
+// screen decides. Otherwise it scores the default form and the best others in full (scoreInFull), and applies the rule
+// of package form. If the default form, which is the first, cannot be fitted, there is nothing to compare with, and
+// best returns it.
 func (l Learner) best(ctx context.Context, t trainingGroups, list []*candidate) (*candidate, form.Choice, error) {
 	choice := form.Choice{Screen: len(list)}
 	screened, err := l.screen(ctx, t, list)
@@ -304,38 +305,25 @@ func (l Learner) best(ctx context.Context, t trainingGroups, list []*candidate) 
 		return nil, choice, err
 	}
 
-	full := []*candidate{list[0]}
-	for _, c := range screened[:min(screenKeeps, len(screened))] {
-		if c.score.Evidence > 0 && !l.OfThings() {
-			full = append(full, c)
+	if list[0].base != nil && !l.OfThings() {
+		choice.Fits, err = l.scoreInFull(ctx, t, list[0], screened)
+		if err != nil {
+			return nil, choice, err
 		}
 	}
 
-	if len(full) > 1 {
-		for _, c := range full {
-			if err := l.score(ctx, t, c); err != nil {
-				return nil, choice, err
-			}
-
-			c.score.Full = c.base != nil
-			choice.Fits++
-		}
-
-		compareWithFirst(full)
+	if list[0].base == nil {
+		return list[0], choice, nil
 	}
 
 	var scores []form.Score
-	areFinite := true
 	for _, c := range list {
 		scores = append(scores, c.score)
-		if math.IsInf(c.score.Evidence, 0) || math.IsNaN(c.score.Evidence) {
-			areFinite = false
-		}
 	}
 
 	choice.Tried = scores
-	if !areFinite { // a form could not be fitted, and JSON has no infinite numbers: only the default form is listed
-		choice.Tried = scores[:1]
+	if slices.ContainsFunc(scores, isInfinite) { // a form could not be fitted
+		choice.Tried = scores[:1] // JSON has no infinite numbers: only the default form is listed
 	}
 
 	k := form.Choose(scores, len(t.held))
@@ -348,6 +336,38 @@ func (l Learner) best(ctx context.Context, t trainingGroups, list []*candidate) 
 	}
 
 	return list[k], choice, nil
+}
+
+// isInfinite reports whether a score has no finite evidence.
+func isInfinite(s form.Score) bool { return math.IsInf(s.Evidence, 0) || math.IsNaN(s.Evidence) }
+
+// scoreInFull scores the first candidate and the best of the screened ones by full fits, and returns the number of
+// fits. Only candidates that the screen found better than the first are fitted. If there is none, it fits nothing.
+func (l Learner) scoreInFull(ctx context.Context, t trainingGroups, first *candidate, screened []*candidate) (
+	int, error,
+) {
+	full := []*candidate{first}
+	for _, c := range screened[:min(screenKeeps, len(screened))] {
+		if c.score.Evidence > 0 {
+			full = append(full, c)
+		}
+	}
+
+	if len(full) == 1 {
+		return 0, nil
+	}
+
+	for _, c := range full {
+		if err := l.score(ctx, t, c); err != nil {
+			return 0, err
+		}
+
+		c.score.Full = c.base != nil
+	}
+
+	compareWithFirst(full)
+
+	return len(full), nil
 }
 
 // errorsInUnits returns the errors of the outcomes with the first and with the chosen form.

@@ -197,6 +197,25 @@ func TestFormUnitsOfInputs(t *testing.T) {
 	}
 }
 
+// A force that is the same at all speeds and angles allows no process in any form. Expected: the choice among forms ends
+// without an error, and the model has no calibration and says why.
+func TestFormOfConstantForce(t *testing.T) {
+	s := wing(1, 6, true)
+	for k := range s.Y1 {
+		s.Y1[k] = 10
+		s.Y2[k] = 10
+	}
+
+	l := honest.Learner{
+		Settings: honest.DefaultSettings(), Condition: "u_m_s", Represent: "auto", Dimension: dimension,
+	}
+	m, p, err := l.Process(t.Context(), s, column(s, "u_m_s"))
+	require.NoError(t, err)
+	assert.Nil(t, p)
+	assert.Nil(t, m.Calibration)
+	assert.Contains(t, m.Absent, "constant")
+}
+
 // Expected: the words of a choice name the coefficient, its error and the default's in the unit of the outcome, and
 // the groups. The errors are the rms errors of the left-out groups with the two forms. There are no words if the
 // default form stays, because the speed tells nothing or raw is asked for.

@@ -178,8 +178,10 @@ func (l Learner) Process(ctx context.Context, s triplets.Set, z []float64) (*Mod
 	return done, p, err
 }
 
-// describe sets the condition, the inputs and the outcomes of a model.
+// describe sets the format, the condition, the inputs and the outcomes of a model.
 func (l Learner) describe(m *Model, s triplets.Set) {
+	m.Format = Format
+	m.Version = Version
 	m.Condition = l.Condition
 	m.describe(s, l.Scatter)
 }
@@ -227,25 +229,14 @@ func (l Learner) Retrained(ctx context.Context, s triplets.Set, g Grouping, full
 	return l.finish(ctx, t, left, full, nil)
 }
 
-// finish completes the model m, which was trained on the training rows. It adds the calibration by the left-out
-// groups and, if there is a test part, the record. It returns m and the prediction of the test part, or nil without a
-// test part. If the groups allow no calibration, it returns a model that says why. a has the answers of the process
-// of m; it is nil for networks.
+// finish completes the model m, which was trained on the training rows and is described (describe). It adds the
+// calibration by the left-out groups and, if there is a test part, the record. It returns m and the prediction of the
+// test part, or nil without a test part. If the groups allow no calibration, it returns a model that says why. a has
+// the answers of the process of m; it is nil for networks.
 func (l Learner) finish(ctx context.Context, t trainingGroups, left []LeftOut, m *Model, a *asked) (
 	*Model, *interval.Prediction, error,
 ) {
-	s := t.set
-	o := l.options(s, t.grouping)
-	o.Base = m.base()
-	o.SawGroups = m.Process != nil
-	if l.OfThings() {
-		o.Form = m.Form()
-	}
-
-	m.Format = Format
-	m.Version = Version
-
-	c, err := Calibrate(s, t.grouping, t.train, left, o)
+	c, err := Calibrate(t.set, t.grouping, t.train, left, l.optionsOf(m, t))
 	if err != nil {
 		return absent(err.Error()), nil, nil
 	}
@@ -255,16 +246,13 @@ func (l Learner) finish(ctx context.Context, t trainingGroups, left []LeftOut, m
 		return nil, nil, err
 	}
 
-	c.Representation = m.Representation
-	c.RunsWithout = runsWithout(m.Labels, lists.Pick(s.Run, t.train))
-	m.Calibration = c
-	m.Left = scaleGroups(left, c)
+	m.take(c, t, left)
 	if a != nil {
 		c.Things = m.things(a.answers.Spreads)
 		a.units.learn(t, c, a.answers.Units)
 	}
 
-	if !slices.Contains(s.Part, triplets.Test) {
+	if !slices.Contains(t.set.Part, triplets.Test) {
 		return m, nil, nil
 	}
 
@@ -275,9 +263,27 @@ func (l Learner) finish(ctx context.Context, t trainingGroups, left []LeftOut, m
 		}
 	}
 
-	p := l.judgeTest(t, m, a)
+	return m, l.judgeTest(t, m, a), nil
+}
 
-	return m, p, nil
+// optionsOf returns the options of the calibration of the model m.
+func (l Learner) optionsOf(m *Model, t trainingGroups) Options {
+	o := l.options(t.set, t.grouping)
+	o.Base = m.base()
+	o.SawGroups = m.Process != nil
+	if l.OfThings() {
+		o.Form = m.Form()
+	}
+
+	return o
+}
+
+// take sets the calibration c of a model, with what c states about the model, and the numbers of the left-out groups.
+func (m *Model) take(c *interval.Calibration, t trainingGroups, left []LeftOut) {
+	c.Representation = m.Representation
+	c.RunsWithout = runsWithout(m.Labels, lists.Pick(t.set.Run, t.train))
+	m.Calibration = c
+	m.Left = scaleGroups(left, c)
 }
 
 // judgeTest compares the intervals of the test part with its pairs, and forecasts what the intervals would be if some
