@@ -159,8 +159,8 @@ func (e *estimator) estimateOne(ctx context.Context, xs, eps []float32, r *Estim
 }
 
 // estimateSeveral fills CovRaw, Cov, Delta and Kappa of r for a model with several outcomes, from Mu and Var, which are
-// filled in already. xs are the scaled conditions, and eps the draws for CovRaw. It evaluates the second answers of a condition at all draws and at all
-// nodes of the cubature.
+// filled in already. xs are the scaled conditions, and eps the draws for CovRaw. It evaluates the second answers of a
+// condition at all draws and at all nodes of the cubature.
 func (e *estimator) estimateSeveral(ctx context.Context, xs, eps []float32, r *Estimates) error {
 	d := e.outcomes
 	second := newSecond(&e.net)

@@ -79,8 +79,8 @@ func newDraws(eps []float32) *draws {
 	return d
 }
 
-// sampled returns CovRaw, (1/M) Σ y·m(y) − μ² over the M draws y = μ + σε. On a piece m is linear, so that its sums over
-// the draws follow from the sums of ε and ε².
+// sampled returns CovRaw, (1/M) Σ y·m(y) − μ² over the M draws y = μ + σε. On a piece m is linear, so that its sums
+// over the draws follow from the sums of ε and ε².
 func (f integrated) sampled(d *draws) float64 {
 	c := 0.0  // Σ(m−μ)
 	ec := 0.0 // Σε(m−μ)

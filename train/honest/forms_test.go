@@ -197,8 +197,8 @@ func TestFormUnitsOfInputs(t *testing.T) {
 	}
 }
 
-// A force that is the same at all speeds and angles allows no process in any form. Expected: the choice among forms ends
-// without an error, and the model has no calibration and says why.
+// A force that is the same at all speeds and angles allows no process in any form. Expected: the choice among forms
+// ends without an error, and the model has no calibration and says why.
 func TestFormOfConstantForce(t *testing.T) {
 	s := wing(1, 6, true)
 	for k := range s.Y1 {
