@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"doubletake/ingest"
+	"doubletake/ingest/table"
 	"doubletake/internal/testfile"
 	"doubletake/pipeline"
 	"doubletake/report/answer/inspect"
@@ -126,81 +127,45 @@ func assertComplete(t *testing.T, split string, train, test setMetrics) {
 	assert.NotNil(t, test.E.Mean, "%s: e held out", split)
 }
 
-// The drone set's layout, with 3 blade counts, 2 speeds and 3 angles of its 780 recordings, gives the levels
-// 20 lg(a/√2/20 µPa) of the line of the amplitude a that each microphone was given.
-func TestLayoutDrone(t *testing.T) {
-	const rate, n = 6400.0, 2 * 6400
-	data := t.TempDir()
-	amplitude := func(blades, rpm, theta float64) float64 {
-		return 0.1 * blades * rpm / 3000 * (1.2 - math.Abs(theta)/100)
-	}
+// droneTheta are the angles of the microphones of the small drone set, in degrees.
+var droneTheta = []float64{-60, 0, 60}
 
-	theta := []float64{-60, 0, 60}
+// droneAmplitude returns the amplitude, in Pa, of the line that a microphone of the small drone set is given.
+func droneAmplitude(blades, rpm, theta float64) float64 {
+	return 0.1 * blades * rpm / 3000 * (1.2 - math.Abs(theta)/100)
+}
+
+// writeDroneSet writes 3 blade counts, 2 speeds and 3 angles in the layout of the drone set, which has 780 recordings.
+func writeDroneSet(t *testing.T, dir string) {
+	t.Helper()
+
+	const rate, n = 6400.0, 2 * 6400
 	for _, blades := range []float64{2, 3, 4} {
 		for _, rpm := range []float64{2400, 3000} {
-			var p [][]float64
+			var pressures [][]float64
 			bladePassingHz := blades * rpm / 60
-			for _, th := range theta {
+			for _, theta := range droneTheta {
 				x := make([]float64, n)
 				for i := range x {
 					noise := 1e-4 * math.Sin(float64(i*i))
-					x[i] = amplitude(blades, rpm, th)*math.Sin(2*math.Pi*bladePassingHz*float64(i)/rate) + noise
+					x[i] = droneAmplitude(blades, rpm, theta)*math.Sin(2*math.Pi*bladePassingHz*float64(i)/rate) + noise
 				}
 
-				p = append(p, x)
+				pressures = append(pressures, x)
 			}
 
-			writeNPZ(t, filepath.Join(data, fmt.Sprintf("drone_n%g_rpm%g.npz", blades, rpm)), []string{"fs", "p", "theta_deg"},
-				[][]float64{{rate}}, p, [][]float64{theta})
+			writeNPZ(t, filepath.Join(dir, fmt.Sprintf("drone_n%g_rpm%g.npz", blades, rpm)), []string{"fs", "p", "theta_deg"},
+				[][]float64{{rate}}, pressures, [][]float64{droneTheta})
 		}
 	}
+}
 
+// The example of the drone set runs on a small set of its layout. Its two splits are trained with two seeds of few
+// epochs. Unchanged, the example plans five seeds and a calibration for each split.
+func TestLayoutDrone(t *testing.T) {
+	data := t.TempDir()
+	writeDroneSet(t, data)
 	dir := example(t, "drone-set", data)
-	b := testfile.Read(t, filepath.Join(dir, "pipeline.yaml"))
-
-	// The configuration as it is, but with two seeds of few epochs.
-	write(t, dir, "pipeline.yaml", strings.Replace(string(b), "    train:\n",
-		"    train:\n      seeds: 2\n      optimizer: {epochs: 20}\n", 1))
-
-	e := runIn(t, dir)["drone"]
-	assert.Equal(t, 6, e.Runs, "runs")
-	assert.Equal(t, 18, e.Recordings, "recordings")
-	assert.Equal(t, 18, e.Triplets, "triplets")
-
-	tab := readTable(t, dir, "runs", "drone", "triplets.arrow")
-	blades := column(t, tab, "blades")
-	rpm := column(t, tab, "rpm")
-	th := column(t, tab, "theta_deg")
-	level := column(t, tab, "bpf1_db_1")
-	for i := range level {
-		assert.InDelta(t, soundLevel(amplitude(blades[i], rpm[i], th[i])), level[i], 0.05,
-			"%g blades, %g/min, %g°: dB", blades[i], rpm[i], th[i])
-	}
-
-	// Both splits are in the report, with their held-out sets.
-	m := readMetrics(t, dir, "drone")
-	require.Len(t, m.Splits, 2)
-	require.Equal(t, "2-blades", m.Splits[0].Name)
-	require.Equal(t, "3-blades", m.Splits[1].Name)
-
-	for _, s := range m.Splits {
-		assert.Equal(t, 2, s.Seeds, s.Name)
-		assertComplete(t, s.Name, s.Train, s.Test)
-
-		pred := readTable(t, dir, "runs", "drone", "splits", s.Name, "seed-1", "predictions.arrow")
-
-		held := 2.0
-		if s.Name == "3-blades" {
-			held = 3
-		}
-
-		for i, set := range pred.Column("set").Strings {
-			assert.Equal(t, column(t, pred, "blades")[i] == held, set == "test", "%s: row %d", s.Name, i)
-		}
-	}
-
-	// Unchanged, the example plans its two splits of five seeds.
-	write(t, dir, "pipeline.yaml", string(b))
 
 	p, err := pipeline.Load(filepath.Join(dir, "pipeline.yaml"))
 	require.NoError(t, err)
@@ -211,6 +176,49 @@ func TestLayoutDrone(t *testing.T) {
 			trainings++
 		}
 	}
+	assert.Equal(t, 2*(5+1), trainings, "trainings that the unchanged example plans")
 
-	assert.Equal(t, 2*(5+1), trainings, "trainings: two splits of five seeds and a calibration each")
+	amend(t, dir, "    train:\n", "    train:\n      seeds: 2\n      optimizer: {epochs: 20}\n")
+	e := runIn(t, dir)["drone"]
+	assert.Equal(t, 6, e.Runs, "runs")
+	assert.Equal(t, 18, e.Recordings, "recordings")
+	assert.Equal(t, 18, e.Triplets, "triplets")
+
+	t.Run("levels", func(t *testing.T) { checkDroneLevels(t, readTable(t, dir, "runs", "drone", "triplets.arrow")) })
+
+	m := readMetrics(t, dir, "drone")
+	require.Len(t, m.Splits, 2)
+	for i, held := range []float64{2, 3} {
+		split := m.Splits[i]
+		t.Run(split.Name, func(t *testing.T) {
+			assert.Equal(t, fmt.Sprintf("%g-blades", held), split.Name)
+			assert.Equal(t, 2, split.Seeds)
+			assertComplete(t, split.Name, split.Train, split.Test)
+			checkHeldOut(t, readTable(t, dir, "runs", "drone", "splits", split.Name, "seed-1", "predictions.arrow"), held)
+		})
+	}
+}
+
+// checkDroneLevels checks that the level of each line is 20 lg(a/√2/20 µPa) of the amplitude a that the microphone was
+// given. The noise moves it by less than 0.05 dB.
+func checkDroneLevels(t *testing.T, tab *table.Table) {
+	t.Helper()
+
+	blades := column(t, tab, "blades")
+	rpm := column(t, tab, "rpm")
+	theta := column(t, tab, "theta_deg")
+	for i, level := range column(t, tab, "bpf1_db_1") {
+		want := soundLevel(droneAmplitude(blades[i], rpm[i], theta[i]))
+		assert.InDelta(t, want, level, 0.05, "%g blades, %g rev/min, %g°: dB", blades[i], rpm[i], theta[i])
+	}
+}
+
+// checkHeldOut checks that the test set of predictions is the rows with this number of blades.
+func checkHeldOut(t *testing.T, predictions *table.Table, heldOut float64) {
+	t.Helper()
+
+	blades := column(t, predictions, "blades")
+	for i, set := range predictions.Column("set").Strings {
+		assert.Equal(t, blades[i] == heldOut, set == "test", "row %d with %g blades is in the set %s", i, blades[i], set)
+	}
 }

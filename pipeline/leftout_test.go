@@ -15,6 +15,7 @@ import (
 
 	"doubletake/ingest/table/tabletest"
 	"doubletake/internal/longtest"
+	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/report/answer/predict"
@@ -239,95 +240,119 @@ func TestNetworksAreStored(t *testing.T) {
 	}
 }
 
-// If all pairs of r repeats count as r runs, they do so in the trainings without a group too. The mean of the outcomes
-// is the weighted one, and the predictions are those of an ensemble that is trained here with the weights.
-func TestLeftOutTrainingsAreWeighted(t *testing.T) {
-	dir := t.TempDir()
-	path := groups(t, dir, "ensemble", []int{1, 2, 3, 4}, unchanged, "run: run}", "repeats: [y], use: all, run: run}",
-		"groups: {each: b}", "b3: {test: {b: 3}}")
+// writeRepeats writes a table of single measurements to path. Each of four groups of b has six conditions, which have 2,
+// 3 or 4 repeats: one, three or six pairs.
+func writeRepeats(t *testing.T, path string) {
+	t.Helper()
+
 	var rows strings.Builder
 	rows.WriteString("run,a,b,c,y\n")
-
 	for b := 1; b <= 4; b++ {
 		for i := range 6 {
-			for k := range 2 + i%3 { // one, three and six pairs
+			for k := range 2 + i%3 {
 				y := math.Sin(float64(i+9*b)) + 0.1*math.Cos(float64(5*k+i))
 				fmt.Fprintf(&rows, "r%d-%d-%d,%d,%d,%d,%g\n", b, i, k, i, b, i%2, y)
 			}
 		}
 	}
 
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "pairs.csv"), []byte(rows.String()), 0o644))
+	require.NoError(t, os.WriteFile(path, []byte(rows.String()), 0o644))
+}
 
-	runLeftOut(t, path)
+// withoutB3 returns the triplets of a table without the group 3 of b.
+func withoutB3(t *testing.T, path string) triplets.Set {
+	t.Helper()
 
-	m, err := honest.Read(filepath.Join(dir, "runs", "wing", "splits", "b3", "honest.json"))
-	require.NoError(t, err)
-
-	tab := tabletest.Read(t, filepath.Join(dir, "runs", "wing", "triplets.arrow"))
-
-	set, err := pairs.Triplets(tab, []string{"a", "b", "c"}, []string{"y"})
+	set, err := pairs.Triplets(tabletest.Read(t, path), []string{"a", "b", "c"}, []string{"y"})
 	require.NoError(t, err)
 	require.NotNil(t, set.Weight)
 
-	var others []int // rows of groups that are trained on
-
-	total := 0.0 // weight of all outcomes
-	sum := 0.0   // weighted sum of the outcomes
+	var others []int
 	for i := range set.N {
-		b := set.X[3*i+1] // of the inputs a, b and c
-		if b != 3 {
+		if b := set.X[3*i+1]; b != 3 { // the second of the inputs a, b and c
 			others = append(others, i)
-			total += 2 * set.Weight[i]
-			sum += set.Weight[i] * (set.Y1[i] + set.Y2[i])
 		}
 	}
 
-	set = set.Select(others)
+	return set.Select(others)
+}
+
+// weightedMean returns the mean of the outcomes, both of which have the weight of their row.
+func weightedMean(set triplets.Set) float64 {
+	total := 0.0
+	sum := 0.0
+	for i := range set.N {
+		total += 2 * set.Weight[i]
+		sum += set.Weight[i] * (set.Y1[i] + set.Y2[i])
+	}
+
+	return sum / total
+}
+
+// trainEnsemble trains the ensemble of the configuration on a set with these weights, without the pipeline.
+func trainEnsemble(t *testing.T, settings config.Train, set triplets.Set, weights []float64) *honest.EnsembleModel {
+	t.Helper()
+
+	ensemble := honest.Ensemble{Members: 2, Seed: plan.SeedOf(settings.Seed, "left-out groups", "ensemble")}
+	ensemble.Train = func(ctx context.Context, d triplets.Set, seed uint64) (honest.Network, error) {
+		standardised := triplets.New(make([]triplets.Quantity, 3), make([]triplets.Quantity, 1), d.X, d.Y1, d.Y2)
+		standardised.Weight = weights
+		c := settings.Config
+		c.Seed = seed
+		c.Standardise = false
+		network, _, err := train.FitSingle(ctx, standardised, c, nil)
+
+		return network, err
+	}
+
+	model, err := ensemble.Fit(t.Context(), triplets.Set{
+		N: set.N, In: 3, Out: 1, X: set.X, Y1: set.Y1, Y2: set.Y2, Weight: weights,
+	})
+	require.NoError(t, err)
+
+	return model
+}
+
+// If all pairs of r repeats count as r runs, they do so in the trainings without a group too. The expected predictions
+// are those of an ensemble that is trained here with the weights, and the expected mean of the outcomes is the weighted
+// one. Without the weights the predictions would be others.
+func TestLeftOutTrainingsAreWeighted(t *testing.T) {
+	dir := t.TempDir()
+	path := groups(t, dir, "ensemble", []int{1, 2, 3, 4}, unchanged, "run: run}", "repeats: [y], use: all, run: run}",
+		"groups: {each: b}", "b3: {test: {b: 3}}")
+	writeRepeats(t, filepath.Join(dir, "pairs.csv"))
+	runLeftOut(t, path)
+
+	stored, err := honest.Read(filepath.Join(dir, "runs", "wing", "splits", "b3", "honest.json"))
+	require.NoError(t, err)
 
 	p, err := Load(path)
 	require.NoError(t, err)
-
 	settings := p.File.Experiments[0].Train
-	trained := func(weights []float64) *honest.EnsembleModel {
-		e := honest.Ensemble{Members: 2, Seed: plan.SeedOf(settings.Seed, "left-out groups", "ensemble")}
-		e.Train = func(ctx context.Context, d triplets.Set, seed uint64) (honest.Network, error) {
-			s := triplets.New(make([]triplets.Quantity, 3), make([]triplets.Quantity, 1), d.X, d.Y1, d.Y2)
-			s.Weight = weights
-			c := settings.Config
-			c.Seed = seed
-			c.Standardise = false
-			n, _, err := train.FitSingle(ctx, s, c, nil)
+	set := withoutB3(t, filepath.Join(dir, "runs", "wing", "triplets.arrow"))
 
-			return n, err
-		}
-
-		d := triplets.Set{N: set.N, In: 3, Out: 1, X: set.X, Y1: set.Y1, Y2: set.Y2, Weight: weights}
-		r, err := e.Fit(context.Background(), d)
+	t.Run("predictions", func(t *testing.T) {
+		x := []float64{1, 3, 0, 2.5, 1, 1} // two rows of the inputs a, b and c
+		got, err := stored.Predict(t.Context(), x, 0, nil)
 		require.NoError(t, err)
 
-		return r
-	}
+		weighted, err := trainEnsemble(t, settings, set, set.Weight).Predict(t.Context(), x)
+		require.NoError(t, err)
+		assert.Equal(t, weighted.Mu, got.Mu)
 
-	x := []float64{1, 3, 0, 2.5, 1, 1}
-	got, err := m.Predict(context.Background(), x, 0, nil)
-	require.NoError(t, err)
+		plain, err := trainEnsemble(t, settings, set, nil).Predict(t.Context(), x)
+		require.NoError(t, err)
+		assert.NotEqual(t, plain.Mu, got.Mu)
+	})
 
-	want, err := trained(set.Weight).Predict(context.Background(), x)
-	require.NoError(t, err)
-	assert.Equal(t, want.Mu, got.Mu)
+	t.Run("mean of the outcomes", func(t *testing.T) {
+		data, err := json.Marshal(stored.Ensemble)
+		require.NoError(t, err)
 
-	plain, err := trained(nil).Predict(context.Background(), x)
-	require.NoError(t, err)
-	assert.NotEqual(t, plain.Mu, got.Mu, "without weights")
-
-	b, err := json.Marshal(m.Ensemble)
-	require.NoError(t, err)
-
-	var stored struct {
-		Mean []float64 `json:"outcome_mean"`
-	}
-
-	require.NoError(t, json.Unmarshal(b, &stored))
-	assert.InDelta(t, sum/total, stored.Mean[0], 1e-12, "mean of the outcomes")
+		var ensemble struct {
+			Mean []float64 `json:"outcome_mean"`
+		}
+		require.NoError(t, json.Unmarshal(data, &ensemble))
+		assert.InDelta(t, weightedMean(set), ensemble.Mean[0], 1e-12)
+	})
 }
