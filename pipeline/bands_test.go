@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"doubletake/ingest/simulate"
+	"doubletake/ingest/table"
 	"doubletake/internal/testfile"
 )
 
@@ -66,20 +66,8 @@ experiments:
 	assert.Contains(t, string(page), "Spectrum of ")
 }
 
-// A simulated rotor has all outcomes at once, corrected for distance and air. The overall power is the broadband and
-// the tonal one. Both corrections are in the metadata, and there are figures of bands and of the directivity of any
-// outcome.
-func TestEveryOutcome(t *testing.T) {
-	dir := t.TempDir()
-
-	c := simulate.DefaultRotor()
-	c.DurationS = 2
-	c.Blades = []int{2, 3, 4}
-	c.RPM = []float64{4000, 5000}
-	c.ThetaDeg = []float64{-30, 0, 30}
-	require.NoError(t, simulate.WriteDir(t.Context(), c, dir, 4, nil))
-
-	write(t, dir, "pipeline.yaml", `version: 1
+// everyOutcome is the configuration of a simulated rotor with all outcomes at once, corrected for distance and air.
+const everyOutcome = `version: 1
 experiments:
   rotor:
     ingest:
@@ -99,52 +87,87 @@ experiments:
       distance: {from_m: 2, to_m: 1}
       atmosphere: {}
     train: {inputs: [blades, rpm, theta_deg], seeds: 1, optimizer: {epochs: 3}, splits: {three: {test: {blades: 3}}}}
-`)
+`
+
+// A simulated rotor has all outcomes at once, in the table, in its metadata and in the figures of the report.
+func TestEveryOutcome(t *testing.T) {
+	dir := t.TempDir()
+
+	c := simulate.DefaultRotor()
+	c.DurationS = 2
+	c.Blades = []int{2, 3, 4}
+	c.RPM = []float64{4000, 5000}
+	c.ThetaDeg = []float64{-30, 0, 30}
+	require.NoError(t, simulate.WriteDir(t.Context(), c, dir, 4, nil))
+	write(t, dir, "pipeline.yaml", everyOutcome)
 
 	e := runIn(t, dir)["rotor"]
-
 	want := "bpf1_db bpf2_db l_31_5hz_db l_63hz_db l_125hz_db l_250hz_db l_500hz_db l_1000hz_db l_2000hz_db " +
 		"oaspl_db oaspl_a_db broadband_db tonal_db broadband_a_db tonal_a_db"
-	assert.Equal(t, want, strings.Join(e.Outcomes, " "), "outcomes")
+	assert.Equal(t, want, strings.Join(e.Outcomes, " "))
 
 	tab := readTable(t, dir, "runs", "rotor", "triplets.arrow")
-	power := func(name string, i int) float64 { return math.Pow(10, column(t, tab, name)[i]/10) }
-	for i := range tab.Rows() {
-		for _, w := range []string{"", "_a"} {
-			total := power("oaspl"+w+"_db_2", i)
+	t.Run("powers", func(t *testing.T) {
+		checkPowers(t, tab, "")
+		checkPowers(t, tab, "_a")
+	})
+	t.Run("averages", func(t *testing.T) { checkAverages(t, tab) })
+	t.Run("air", func(t *testing.T) { checkAir(t, tab) })
+	t.Run("metadata", func(t *testing.T) {
+		assert.Equal(t, "2", tab.Get("config:dsp.distance.from_m"))
+		assert.Equal(t, "0", tab.Get("config:dsp.atmosphere.path_m"))
+		assert.Equal(t, "0.5", tab.Get("config:dsp.overlap"))
+		assert.Equal(t, "[harmonics, bands, overall, broadband]", tab.Get("config:dsp.outcomes"))
+	})
 
-			if !tab.Column("tonal" + w + "_db_bound_2").Bools[i] {
-				sum := power("broadband"+w+"_db_2", i) + power("tonal"+w+"_db_2", i)
-				assert.InEpsilon(t, total, sum, 1e-12, "row %d", i)
-			}
+	figures := filepath.Join(dir, "runs", "rotor", "report", "figures")
+	for _, name := range []string{"three-bands.svg", "levels.svg", "three-directivity-oaspl_a_db-rpm-5000.svg"} {
+		assert.FileExists(t, filepath.Join(figures, name))
+	}
+}
+
+// checkPowers checks that the overall power is the broadband and the tonal one together, in the rows whose tonal level
+// is not a bound. weighting is the end of the names: "" for Z, "_a" for A.
+func checkPowers(t *testing.T, tab *table.Table, weighting string) {
+	t.Helper()
+
+	power := func(outcome string, row int) float64 {
+		return math.Pow(10, column(t, tab, outcome+weighting+"_db_2")[row]/10)
+	}
+
+	checked := 0
+	for row, isBound := range tab.Column("tonal" + weighting + "_db_bound_2").Bools {
+		if isBound {
+			continue
 		}
 
-		// A second has 19 segments of 0.1 s that share half of each, which count as fewer.
-		averages := column(t, tab, "l_500hz_db_averages")[i]
-		assert.Greater(t, averages, 10.0)
-		assert.Less(t, averages, 20.0)
-
-		// Air absorbs more of high frequencies, and little on two metres.
-		low := column(t, tab, "l_125hz_db_air_1")[i]
-		high := column(t, tab, "l_2000hz_db_air_1")[i]
-		assert.Greater(t, low, 0.0)
-		assert.Greater(t, high, low)
-		assert.Less(t, high, 0.1)
+		checked++
+		assert.InEpsilon(t, power("oaspl", row), power("broadband", row)+power("tonal", row), 1e-12, "row %d", row)
 	}
 
-	meta := map[string]string{}
-	for _, kv := range tab.Meta {
-		meta[kv.Key] = kv.Value
+	assert.NotZero(t, checked, "rows")
+}
+
+// checkAverages checks the number of averages of each half: a second has 19 segments of 0.1 s that share half of each,
+// which count as fewer, but as more than the 10 segments that share nothing.
+func checkAverages(t *testing.T, tab *table.Table) {
+	t.Helper()
+
+	for row, averages := range column(t, tab, "l_500hz_db_averages") {
+		assert.Greater(t, averages, 10.0, "row %d", row)
+		assert.Less(t, averages, 19.0, "row %d", row)
 	}
+}
 
-	assert.Equal(t, "2", meta["config:dsp.distance.from_m"])
-	assert.Equal(t, "0", meta["config:dsp.atmosphere.path_m"])
-	assert.Equal(t, "0.5", meta["config:dsp.overlap"])
-	assert.Equal(t, "[harmonics, bands, overall, broadband]", meta["config:dsp.outcomes"])
+// checkAir checks the corrections for the air in dB: it absorbs more of high frequencies, and little on two metres.
+func checkAir(t *testing.T, tab *table.Table) {
+	t.Helper()
 
-	for _, f := range []string{"three-bands.svg", "levels.svg", "three-directivity-oaspl_a_db-rpm-5000.svg"} {
-		_, err := os.Stat(filepath.Join(dir, "runs", "rotor", "report", "figures", f))
-		require.NoError(t, err)
+	high := column(t, tab, "l_2000hz_db_air_1")
+	for row, low := range column(t, tab, "l_125hz_db_air_1") {
+		assert.Greater(t, low, 0.0, "row %d", row)
+		assert.Greater(t, high[row], low, "row %d", row)
+		assert.Less(t, high[row], 0.1, "row %d", row)
 	}
 }
 

@@ -240,8 +240,8 @@ func TestNetworksAreStored(t *testing.T) {
 	}
 }
 
-// writeRepeats writes a table of single measurements to path. Each of four groups of b has six conditions, which have 2,
-// 3 or 4 repeats: one, three or six pairs.
+// writeRepeats writes a table of single measurements to path. Each of four groups of b has six conditions, which have
+// 2, 3 or 4 repeats: one, three or six pairs.
 func writeRepeats(t *testing.T, path string) {
 	t.Helper()
 

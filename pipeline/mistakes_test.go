@@ -85,29 +85,16 @@ experiments:
     train: {inputs: [rpm], seeds: 1, optimizer: {epochs: 2}, splits: {high: {test: {rpm: 4800}}}}
 `)
 
-	const rateHz = 8000
 	for rpm := 2400; rpm <= 4800; rpm += 200 {
 		speed := rpm
 		if mistake.speed != nil {
 			speed = mistake.speed(rpm)
 		}
 
-		rng := rand.New(rand.NewPCG(uint64(rpm), 34))
-		var mics [3][]float64
-		for m := range mics {
-			mics[m] = make([]float64, 4*rateHz)
-			for i := range mics[m] {
-				for h := 1; h <= 4; h++ {
-					amplitude := 0.3 * math.Pow(float64(speed)/3000, 2.5) / float64(h)
-					phase := 2*math.Pi*float64(2*h*speed)/60*float64(i)/rateHz + float64(h+m)
-					mics[m][i] += amplitude * math.Sin(phase)
-				}
-
-				mics[m][i] += 0.05 * rng.NormFloat64()
-			}
-
+		mics := rigRecording(rpm, speed)
+		for mic := range mics {
 			if mistake.damage != nil {
-				mistake.damage(rpm, m, mics[m])
+				mistake.damage(rpm, mic, mics[mic])
 			}
 		}
 
@@ -121,6 +108,27 @@ experiments:
 	}
 
 	return dir
+}
+
+// rigRecording returns the sound at the three microphones, in Pa: 4 s at 8 kHz of a rotor with two blades at a speed in
+// rev/min, with noise that the number seed determines.
+func rigRecording(seed, speed int) (mics [3][]float64) {
+	const rateHz, blades = 8000, 2
+	rng := rand.New(rand.NewPCG(uint64(seed), 34))
+	for m := range mics {
+		mics[m] = make([]float64, 4*rateHz)
+		for i := range mics[m] {
+			for h := 1; h <= 4; h++ {
+				amplitude := 0.3 * math.Pow(float64(speed)/3000, 2.5) / float64(h)
+				phase := 2*math.Pi*float64(blades*h*speed)/60*float64(i)/rateHz + float64(h+m)
+				mics[m][i] += amplitude * math.Sin(phase)
+			}
+
+			mics[m][i] += 0.05 * rng.NormFloat64()
+		}
+	}
+
+	return mics
 }
 
 // louder returns the mistake that all microphones are too loud in the file of one speed.
@@ -178,8 +186,44 @@ func halfWidth(t *testing.T, e report.Experiment, outcome string) float64 {
 	return 0
 }
 
+// atSpeeds returns the mistake that files of stated speeds were recorded at other speeds, given by the stated ones.
+func atSpeeds(trueSpeeds map[int]int) rigMistake {
+	return rigMistake{speed: func(stated int) int {
+		if speed, isWrong := trueSpeeds[stated]; isWrong {
+			return speed
+		}
+		return stated
+	}}
+}
+
+// clippedMic returns the mistake that a microphone is clipped at ±limit Pa in the file of one speed.
+func clippedMic(file, clipped int, limit float64) rigMistake {
+	return rigMistake{damage: func(rpm, mic int, samples []float64) {
+		if rpm != file || mic != clipped {
+			return
+		}
+
+		for i, v := range samples {
+			samples[i] = max(-limit, min(limit, v))
+		}
+	}}
+}
+
+// deadMic returns the mistake that a microphone is 60 dB too low in all files.
+func deadMic(dead int) rigMistake {
+	return rigMistake{damage: func(_, mic int, samples []float64) {
+		if mic != dead {
+			return
+		}
+
+		for i := range samples {
+			samples[i] *= 1e-3
+		}
+	}}
+}
+
 // A campaign that has one mistake and no other gets one sentence about it, with the file. A campaign without a mistake
-// gets none.
+// gets none. The expected files, speeds and decibels are those of the mistake.
 func TestMistakesAreNamed(t *testing.T) {
 	longtest.Skip(t, "makes six campaigns")
 
@@ -194,54 +238,15 @@ func TestMistakesAreNamed(t *testing.T) {
 			`^3400\.csv: .*(2\.9|3\.)\d* dB.* from what the other runs predict.*; without it .* instead of `,
 		},
 		{
-			"typed 25 % too high",
-			rigMistake{speed: func(stated int) int {
-				if stated == 3200 {
-					return 2560
-				}
-				return stated
-			}},
+			"typed 25 % too high", atSpeeds(map[int]int{3200: 2560}),
 			`^3200\.csv: at the stated 3200 rev/min .* the sound has its lines at 2560 rev/min.*; without it .* instead of `,
 		},
 		{
-			"swapped",
-			rigMistake{speed: func(stated int) int {
-				switch stated {
-				case 3000:
-					return 3600
-				case 3600:
-					return 3000
-				}
-				return stated
-			}},
+			"swapped", atSpeeds(map[int]int{3000: 3600, 3600: 3000}),
 			`^3000\.csv: swapped with 3600\.csv\?.*; without them .* instead of `,
 		},
-		{
-			"clipped",
-			rigMistake{damage: func(rpm, mic int, samples []float64) {
-				if rpm != 3000 || mic != 1 {
-					return
-				}
-
-				for i, v := range samples {
-					samples[i] = max(-0.25, min(0.25, v))
-				}
-			}},
-			`^3000\.csv: column b is clipped.*; without it .* instead of `,
-		},
-		{
-			"dead",
-			rigMistake{damage: func(_, mic int, samples []float64) {
-				if mic != 2 {
-					return
-				}
-
-				for i := range samples {
-					samples[i] *= 1e-3
-				}
-			}},
-			`channel c is 60 dB below its neighbours`,
-		},
+		{"clipped", clippedMic(3000, 1, 0.25), `^3000\.csv: column b is clipped.*; without it .* instead of `},
+		{"dead", deadMic(2), `channel c is 60 dB below its neighbours`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			found := mistakesIn(runIn(t, rig(t, c.mistake)))

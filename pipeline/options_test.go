@@ -175,8 +175,8 @@ func checkEmergence(t *testing.T, tab map[string]*table.Table) {
 	}
 }
 
-// checkCensored checks that censored: drop keeps the rows of which all five lines are above the floor, by 1 dB as in the
-// table loose, which has all rows.
+// checkCensored checks that censored: drop keeps the rows of which all five lines are above the floor, by 1 dB as in
+// the table loose, which has all rows.
 func checkCensored(t *testing.T, loose, drop *table.Table) {
 	t.Helper()
 

@@ -575,29 +575,56 @@ func settle(s *store) {
 	time.Sleep(20 * time.Millisecond)
 }
 
-// Raw files are hashed when the turn of their tasks comes, and the tasks of one
-// file follow each other, so that a file of a large campaign is read from the disk
-// once. The expected order follows from this rule.
-func TestReadLater(t *testing.T) {
-	w := written(t)
+// readLaterWorld is a world whose raw files were written long ago, so that their hashes are kept.
+type readLaterWorld struct {
+	*world
+	order []string // the tasks that the last run started
+}
 
-	for _, n := range w.names() { // the hash of a file that was just written is not kept
+// newReadLaterWorld writes the files of the world.
+func newReadLaterWorld(t *testing.T) *readLaterWorld {
+	t.Helper()
+
+	w := &readLaterWorld{world: written(t)}
+	for _, name := range w.names() {
 		past := time.Now().Add(-time.Hour)
-		require.NoError(t, os.Chtimes(filepath.Join(w.raw, n), past, past))
+		require.NoError(t, os.Chtimes(filepath.Join(w.raw, name), past, past))
 	}
 
-	plan := func() *Plan {
-		p := w.plan()
-		for _, u := range p.Tasks {
-			u.Weight = 1
-			if n, ok := strings.CutPrefix(u.ID, "count/"); ok {
-				u.Files = []File{{n, filepath.Join(w.raw, n)}}
-			}
+	return w
+}
+
+// plan returns the world's plan, in which the task count of a file reads the file too. All tasks have the same weight.
+func (w *readLaterWorld) plan() *Plan {
+	plan := w.world.plan()
+	for _, task := range plan.Tasks {
+		task.Weight = 1
+		if name, ok := strings.CutPrefix(task.ID, "count/"); ok {
+			task.Files = []File{{name, filepath.Join(w.raw, name)}}
 		}
-
-		return p
 	}
 
+	return plan
+}
+
+// run runs the plan, and keeps the order of the tasks that start.
+func (w *readLaterWorld) run(t *testing.T, o Options) (*Result, error) {
+	t.Helper()
+
+	w.order = nil
+	o.Observe = func(event Event) {
+		if event.Kind == "start" {
+			w.order = append(w.order, event.Task.ID)
+		}
+	}
+
+	return Run(t.Context(), w.plan(), o)
+}
+
+// In a new work directory no raw file is hashed before the run begins, unless other processes make the tasks, or a
+// partial run must know the state of a task that is not part of it. Then all three files are.
+func TestFilesReadBeforeRun(t *testing.T) {
+	w := newReadLaterWorld(t)
 	for _, c := range []struct {
 		name string
 		o    Options
@@ -609,58 +636,63 @@ func TestReadLater(t *testing.T) {
 		{"part, from a task that is not part of it", Options{Selection: Selection{From: "count"}}, 3},
 		{"up to a stage", Options{Selection: Selection{To: "count"}}, 0},
 	} {
-		p := plan()
-		s := openStore(w.dir)
-		settle(s)
-		list, _, err := s.assessAll(p, s.readLater(p, c.o))
-		require.NoError(t, err, "%s: hashed %d files (%v), expected %d", c.name, len(s.index.Files), err, c.want)
-		assert.Len(t, s.index.Files, c.want, "%s: hashed %d files (%v), expected %d", c.name, len(s.index.Files), err, c.want)
+		t.Run(c.name, func(t *testing.T) {
+			plan := w.plan()
+			s := openStore(w.dir)
+			settle(s)
 
-		if c.want == 0 {
-			assert.Equal(t, Missing, list[0].State, c.name)
-			assert.Equal(t, "a was not read yet", list[0].Because(), c.name)
-		}
+			list, _, err := s.assessAll(plan, s.readLater(plan, c.o))
+			require.NoError(t, err)
+			assert.Len(t, s.index.Files, c.want)
+
+			if c.want == 0 {
+				assert.Equal(t, Missing, list[0].State)
+				assert.Equal(t, "a was not read yet", list[0].Because())
+			}
+		})
 	}
+}
 
-	var order []string
-	see := func(e Event) {
-		if e.Kind == "start" {
-			order = append(order, e.Task.ID)
-		}
-	}
-
-	_, err := Run(context.Background(), plan(), Options{Jobs: 1, Observe: see})
+// Raw files are hashed when the turn of their tasks comes, and the tasks of one file follow each other, so that a file
+// of a large campaign is read from the disk once. The expected order follows from this rule.
+func TestReadLater(t *testing.T) {
+	w := newReadLaterWorld(t)
+	_, err := w.run(t, Options{Jobs: 1})
 	require.NoError(t, err)
 
-	want := []string{
-		"read/a", "count/a", "read/b", "count/b", "read/c", "count/c", "join", "fit/0",
-		"fit/1",
+	want := []string{"read/a", "count/a", "read/b", "count/b", "read/c", "count/c", "join", "fit/0", "fit/1"}
+	assert.Equal(t, want, w.order)
+}
+
+// Without the index the hashes of the files are unknown, but all results are there: partial runs are not refused, and
+// nothing is made again.
+func TestReadLaterWithoutIndex(t *testing.T) {
+	w := newReadLaterWorld(t)
+	_, err := w.run(t, Options{Jobs: 2})
+	require.NoError(t, err)
+
+	for _, selection := range []Selection{{Stages: []string{"fit"}}, {Stages: []string{"read", "join"}}, {}} {
+		require.NoError(t, os.Remove(filepath.Join(w.dir, ".cache", "index")))
+
+		result, err := w.run(t, Options{Jobs: 2, Selection: selection})
+		require.NoError(t, err, "%v", selection.Stages)
+		assert.Empty(t, w.order, "%v: tasks that start", selection.Stages)
+		assert.Zero(t, result.Ran, "%v: tasks that run", selection.Stages)
 	}
-	assert.Equal(t, want, order, "order")
+}
 
-	// Without the index the hashes of the files are unknown, but all results are there:
-	// partial runs are not refused, and nothing is made again.
-	for _, sel := range []Selection{{Stages: []string{"fit"}}, {Stages: []string{"read", "join"}}, {}} {
-		os.Remove(filepath.Join(w.dir, ".cache", "index"))
+// A folder in the place of a raw file is reported before anything is made, although the file's turn would come last.
+func TestReadLaterUnreadable(t *testing.T) {
+	w := newReadLaterWorld(t)
+	last := filepath.Join(w.raw, "c")
+	require.NoError(t, os.Remove(last))
+	require.NoError(t, os.Mkdir(last, 0o755))
 
-		order = nil
-		res, err := Run(context.Background(), plan(), Options{Jobs: 2, Selection: sel, Observe: see})
-		require.NoError(t, err, "%v without the index", sel.Stages)
-		require.Empty(t, order, "%v without the index", sel.Stages)
-		assert.Zero(t, res.Ran, "%v without the index", sel.Stages)
-	}
-
-	// An unreadable file is reported before anything is made.
-	os.RemoveAll(w.dir)
-	os.Remove(filepath.Join(w.raw, "c"))
-	os.Mkdir(filepath.Join(w.raw, "c"), 0o755)
-	order = nil
-
-	var fe *FileError
-	_, err = Run(context.Background(), plan(), Options{Jobs: 2, Observe: see})
-	require.ErrorAs(t, err, &fe, "a folder among the files")
-	assert.Equal(t, "c", fe.Path, "a folder among the files")
-	assert.Empty(t, order, "a folder among the files")
+	var unreadable *FileError
+	_, err := w.run(t, Options{Jobs: 2})
+	require.ErrorAs(t, err, &unreadable)
+	assert.Equal(t, "c", unreadable.Path)
+	assert.Empty(t, w.order, "tasks that start")
 }
 
 // elsewhere stands for an executor in other processes. It makes the tasks in this process.
