@@ -89,85 +89,100 @@ func TestPublishTakesAway(t *testing.T) {
 	holds("mine")
 }
 
+// intruder puts something that the program does not write at a path of a work directory.
+type intruder struct {
+	kind string
+	put  func(path string) error
+}
+
+// intruders returns what TestTampered puts into a work directory. The links lead to the file secret.
+func intruders(secret string) (fifo, link, folder, nul intruder) {
+	fifo = intruder{"FIFO", func(path string) error { return syscall.Mkfifo(path, 0o644) }}
+	link = intruder{"link", func(path string) error { return os.Symlink(secret, path) }}
+	folder = intruder{"folder", func(path string) error { return os.MkdirAll(filepath.Join(path, "inner"), 0o755) }}
+	nul = intruder{"file with a NUL", func(path string) error {
+		return os.WriteFile(path, []byte("a\x00b\none.svg\n../../gone"), 0o644)
+	}}
+
+	return fifo, link, folder, nul
+}
+
 // The test puts FIFOs, links and folders in the place of the index, the journal, a manifest, a result and the list of
 // published files. A run follows no link, waits for no FIFO, and makes the files again. A NUL in the list does no harm.
 func TestTampered(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret")
 	require.NoError(t, os.WriteFile(secret, []byte("secret"), 0o644))
 
-	fifo := func(path string) error { return syscall.Mkfifo(path, 0o644) }
-	link := func(path string) error { return os.Symlink(secret, path) }
-	folder := func(path string) error { return os.MkdirAll(filepath.Join(path, "inner"), 0o755) }
-	nul := func(path string) error { return os.WriteFile(path, []byte("a\x00b\none.svg\n../../gone"), 0o644) }
-
+	fifo, link, folder, nul := intruders(secret)
 	for _, c := range []struct {
-		what string
-		glob string
-		put  func(path string) error
+		place     string // a pattern of paths in the work directory
+		intruders []intruder
 	}{
-		{"FIFO", ".cache/index", fifo},
-		{"link", ".cache/index", link},
-		{"FIFO", ".cache/*/run.jsonl", fifo},
-		{"FIFO", ".cache/objects/*/*/manifest.json", fifo},
-		{"link", ".cache/objects/*/*/manifest.json", link},
-		{"FIFO", ".cache/objects/*/*/figures/one.svg", fifo},
-		{"link", ".cache/objects/*/*/figures/one.svg", link},
-		{"FIFO", ".cache/published/*", fifo},
-		{"link", ".cache/published/*", link},
-		{"NUL", ".cache/published/*", nul},
-		{"folder", ".cache/index", folder},
-		{"folder", ".cache/*/run.jsonl", folder},
-		{"folder", ".cache/objects/*/*/manifest.json", folder},
-		{"folder", ".cache/objects/*/*/figures/one.svg", folder},
-		{"folder", ".cache/published/*", folder},
-		{"file", ".cache/objects", nul},
-		{"file", ".cache/objects/*", nul},
-		{"file", ".cache/objects/*/*", nul},
-		{"file", ".cache/published", nul},
-		{"file", ".cache/progress", nul},
-		{"FIFO", "a/report/figures/one.svg", fifo},
-		{"link", "a/report/figures/one.svg", link},
+		{".cache/index", []intruder{fifo, link, folder}},
+		{".cache/*/run.jsonl", []intruder{fifo, folder}},
+		{".cache/objects/*/*/manifest.json", []intruder{fifo, link, folder}},
+		{".cache/objects/*/*/figures/one.svg", []intruder{fifo, link, folder}},
+		{".cache/published/*", []intruder{fifo, link, nul, folder}},
+		{".cache/objects", []intruder{nul}},
+		{".cache/objects/*", []intruder{nul}},
+		{".cache/objects/*/*", []intruder{nul}},
+		{".cache/published", []intruder{nul}},
+		{".cache/progress", []intruder{nul}},
+		{"a/report/figures/one.svg", []intruder{fifo, link}},
 	} {
-		dir := t.TempDir()
-		run := func() {
-			done := make(chan error, 1)
-			go func() {
-				_, err := Run(context.Background(), figures(dir), Options{Jobs: 1})
-				done <- err
-			}()
+		for _, intruder := range c.intruders {
+			t.Run(intruder.kind+" at "+c.place, func(t *testing.T) {
+				dir := t.TempDir()
+				runFigures(t, dir)
+				intruder.replace(t, dir, c.place)
+				runFigures(t, dir)
 
-			select {
-			case err := <-done:
-				assert.NoError(t, err, "%s at %s", c.what, c.glob)
-
-			case <-time.After(30 * time.Second):
-				t.Fatalf("%s at %s: the run waits", c.what, c.glob)
-			}
+				published := filepath.Join(dir, "a/report/figures/one.svg")
+				_, err := Own(published)
+				assert.NoError(t, err, "the published file is the program's own")
+				assertContent(t, "1", published)
+				assertContent(t, "secret", secret)
+			})
 		}
-
-		run()
-
-		paths, err := filepath.Glob(filepath.Join(dir, c.glob))
-		require.NoError(t, err, c.glob)
-		require.NotEmpty(t, paths, c.glob)
-
-		for _, path := range paths {
-			require.NoError(t, errors.Join(os.Chmod(filepath.Dir(path), 0o755), os.RemoveAll(path), c.put(path)))
-		}
-
-		run()
-
-		_, err = Own(filepath.Join(dir, "a/report/figures/one.svg"))
-		assert.NoError(t, err, "%s at %s", c.what, c.glob)
-
-		b, err := os.ReadFile(filepath.Join(dir, "a/report/figures/one.svg"))
-		require.NoError(t, err, "%s at %s", c.what, c.glob)
-		assert.Equal(t, "1", string(b), "%s at %s", c.what, c.glob)
-
-		b, err = os.ReadFile(secret)
-		require.NoError(t, err, "%s at %s", c.what, c.glob)
-		assert.Equal(t, "secret", string(b), "%s at %s", c.what, c.glob)
 	}
+}
+
+// replace puts the intruder in the place of each path in dir that matches a pattern. At least one must match.
+func (x intruder) replace(t *testing.T, dir, pattern string) {
+	t.Helper()
+
+	paths := Matches(dir, pattern)
+	require.NotEmpty(t, paths)
+	for _, path := range paths {
+		require.NoError(t, errors.Join(os.Chmod(filepath.Dir(path), 0o755), os.RemoveAll(path), x.put(path)))
+	}
+}
+
+// runFigures runs the plan figures in a work directory. The run must succeed, and must not wait for a FIFO.
+func runFigures(t *testing.T, dir string) {
+	t.Helper()
+
+	done := make(chan error, 1)
+	go func() {
+		_, err := Run(t.Context(), figures(dir), Options{Jobs: 1})
+		done <- err
+	}()
+
+	select {
+	case err := <-done:
+		require.NoError(t, err)
+	case <-time.After(30 * time.Second):
+		t.Fatal("the run waits")
+	}
+}
+
+// assertContent asserts that a file has the wanted content.
+func assertContent(t *testing.T, want, path string) {
+	t.Helper()
+
+	content, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, want, string(content), path)
 }
 
 // figures is a plan of one task that publishes two files of a folder.
