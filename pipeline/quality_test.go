@@ -77,7 +77,9 @@ experiments:
 	assert.Equal(t, 6, e.Triplets, "triplets")
 
 	t.Run("warnings", func(t *testing.T) { checkFaultsNamed(t, e.Warnings) })
-	t.Run("recordings", func(t *testing.T) { checkFaultsCounted(t, readTable(t, dir, "runs", "rotor", "recordings.arrow")) })
+	t.Run("recordings", func(t *testing.T) {
+		checkFaultsCounted(t, readTable(t, dir, "runs", "rotor", "recordings.arrow"))
+	})
 }
 
 // checkFaultsNamed checks that the warnings name the fault of each file, and none of the sound file.
@@ -94,8 +96,8 @@ func checkFaultsNamed(t *testing.T, warnings []string) {
 	assert.NotContains(t, all, "sound.wav")
 }
 
-// checkFaultsCounted checks the table of recordings: one file alone has clipped samples, and one alone a second of equal
-// samples.
+// checkFaultsCounted checks the table of recordings: one file alone has clipped samples, and one alone a second of
+// equal samples.
 func checkFaultsCounted(t *testing.T, recordings *table.Table) {
 	t.Helper()
 

@@ -20,25 +20,14 @@ func validateBalance(b *setting.Balance, f *File, e *Experiment, key string, fai
 		fail(key, "expected matrix or matrix_file, found both")
 	}
 
+	validateMatrix(b, key+".matrix", fail)
+
 	if n := len(b.ReferenceM); n != 0 && n != 3 {
 		fail(key+".reference_m", "expected [x, y, z] in m, found %d numbers", n)
 	}
 
 	for _, v := range b.ReferenceM {
 		fail.within(key+".reference_m", "m", v, -most, most)
-	}
-
-	if n := len(b.Matrix); n > 0 && n != len(b.Components) {
-		fail(key+".matrix", "expected %d rows, one for each of the components %v, found %d", len(b.Components), b.Components,
-			n)
-	}
-
-	for i, r := range b.Matrix {
-		if want := len(b.Voltages) + len(b.Terms); len(r) != want {
-			fail(key+".matrix", "expected %d coefficients in each row (%d voltages, %d terms), found %d in row %d", want,
-				len(b.Voltages), len(b.Terms), len(r), i+1)
-			break
-		}
 	}
 
 	fail.when(math.IsNaN(b.BlockageValue()), key+".blockage",
@@ -51,18 +40,34 @@ func validateBalance(b *setting.Balance, f *File, e *Experiment, key string, fai
 
 	fail.within(key+".tolerance_deg", "an angle", b.ToleranceDeg, 0, 360)
 
-	for _, row := range b.Matrix {
-		for _, v := range row {
-			fail.within(key+".matrix", "coefficients", v, -most, most)
-		}
-	}
-
 	if b.Flow != nil {
 		validateFlow(b.Flow, key+".flow", fail)
 	}
 
 	fail.when(len(e.Ingest.Columns) == 0, key,
 		"expected columns too, e.g. {fx_n: Fx, fz_n: Fz}: which load is which outcome")
+}
+
+// validateMatrix reports faults of the balance's matrix, which is at key: a wrong number of rows, the first row with a
+// wrong number of coefficients, and coefficients out of range.
+func validateMatrix(b *setting.Balance, key string, fail failFunc) {
+	if n := len(b.Matrix); n > 0 && n != len(b.Components) {
+		fail(key, "expected %d rows, one for each of the components %v, found %d", len(b.Components), b.Components, n)
+	}
+
+	for i, row := range b.Matrix {
+		if want := len(b.Voltages) + len(b.Terms); len(row) != want {
+			fail(key, "expected %d coefficients in each row (%d voltages, %d terms), found %d in row %d", want,
+				len(b.Voltages), len(b.Terms), len(row), i+1)
+			break
+		}
+	}
+
+	for _, row := range b.Matrix {
+		for _, coefficient := range row {
+			fail.within(key, "coefficients", coefficient, -most, most)
+		}
+	}
 }
 
 // validateTare reports faults of the section, which is at key, of the balance b.

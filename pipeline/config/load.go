@@ -129,14 +129,7 @@ func Parse(path string, b []byte) (*File, error) {
 		d.fail(&extra, "", "expected one document, found a second")
 	}
 
-	d.fillIn(doc.Content[0], "")
-	d.value(doc.Content[0], "", &f)
-
-	if len(d.errs) == 0 {
-		f.complete()
-		f.validate(d)
-	}
-
+	f.read(doc.Content[0], d)
 	if len(d.errs) > 0 {
 		slices.SortStableFunc(d.errs, func(a, b *Error) int {
 			return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col))
@@ -145,11 +138,26 @@ func Parse(path string, b []byte) (*File, error) {
 		return nil, d.errs.distinct()
 	}
 
+	return &f, nil
+}
+
+// read sets the keys of the file from its document, completes them and checks them. d collects the faults.
+func (f *File) read(document *yaml.Node, d *decoder) {
+	d.fillIn(document, "")
+	d.value(document, "", f)
+	if len(d.errs) > 0 {
+		return // other faults may follow from these
+	}
+
+	f.complete()
+	f.validate(d)
+	if len(d.errs) > 0 {
+		return
+	}
+
 	for i := range f.Experiments {
 		f.Experiments[i].setImplied()
 	}
-
-	return &f, nil
 }
 
 // yamlLine finds the line in an error of the YAML package.

@@ -113,13 +113,7 @@ func (d *decoder) variants(experiment Experiment, node *yaml.Node, key string) [
 		return nil
 	}
 
-	var paths []string
-	for _, setting := range slices.Concat(sets...) {
-		if !slices.Contains(paths, setting.path) {
-			paths = append(paths, setting.path)
-		}
-	}
-
+	paths := pathsOf(sets)
 	names := shortNames(paths)
 	var list []Experiment
 	same := map[string]string{} // the variant with a name, or with certain settings
@@ -159,6 +153,18 @@ func (d *decoder) variants(experiment Experiment, node *yaml.Node, key string) [
 	}
 
 	return list
+}
+
+// pathsOf returns the distinct paths of the settings in several sets, in the order of their first use.
+func pathsOf(sets [][]swept) []string {
+	var paths []string
+	for _, setting := range slices.Concat(sets...) {
+		if !slices.Contains(paths, setting.path) {
+			paths = append(paths, setting.path)
+		}
+	}
+
+	return paths
 }
 
 // difference returns how the variant with the given settings differs from its experiment. names holds the short name of

@@ -389,8 +389,9 @@ func powerRound(t *testing.T, rng *rand.Rand, round, perRound int) (cuts int) {
 
 	cutter := &powerCutter{t: t, rng: rng, root: root, most: perRound}
 	d.cut = cutter.offer
-	run(t, w, Options{Jobs: 1, Selection: Selection{Force: rng.IntN(4) == 0}}) // one task: nothing changes during a cut
-	d.runSync(func() {})                                                       // a last moment to cut the power
+	// One task at a time, so that nothing changes while a state is taken.
+	run(t, w, Options{Jobs: 1, Selection: Selection{Force: rng.IntN(4) == 0}})
+	d.runSync(func() {}) // a last moment to cut the power
 	d.cut = nil
 	durableAtOnce(t) // nothing is recorded from here on
 
@@ -460,7 +461,7 @@ func (c *powerCutter) offer(d *drive) {
 	}
 }
 
-// checkPublished checks that each published file in a work directory is as one of the versions of the plan publishes it.
+// checkPublished checks that each published file in a work directory has the content of a version of the plan.
 func checkPublished(t *testing.T, dir string, versions []map[string]string) {
 	t.Helper()
 

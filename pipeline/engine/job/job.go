@@ -98,29 +98,7 @@ func (s Settings) Check(scheduler string, fail func(setting, text string)) {
 		fail("qos", fmt.Sprintf("only Slurm has it, found %q; name a queue with partition", s.QOS))
 	}
 
-	if s.Time != "" && !timeForm.MatchString(s.Time) {
-		fail("time", fmt.Sprintf("expected a time as sbatch takes it (90, 1:30:00, 2-12:00), found %q", s.Time))
-	}
-
-	if seconds, limited := timeLimit(s.Time); limited && seconds > maxSeconds {
-		fail("time", fmt.Sprintf("expected up to ten years, or UNLIMITED, found %q", s.Time))
-	}
-
-	if s.Mem != "" && !memoryForm.MatchString(s.Mem) {
-		fail("mem", fmt.Sprintf("expected an amount of memory (500M, 2G), found %q", s.Mem))
-	}
-
-	if kibibytes(s.Mem) > maxKiB {
-		fail("mem", fmt.Sprintf("expected up to 1024T, found %q", s.Mem))
-	}
-
-	if s.CPUs < 0 || s.CPUs > maxCPUs {
-		fail("cpus", fmt.Sprintf("expected 1 to %d processors, or 0 for the cluster's default, found %d", maxCPUs, s.CPUs))
-	}
-
-	if s.MaxRunning < 0 || s.MaxRunning > maxRunning {
-		fail("max_running", fmt.Sprintf("expected 0 to %d jobs, found %d", maxRunning, s.MaxRunning))
-	}
+	s.checkResources(fail)
 
 	for _, command := range s.Setup {
 		if _, err := Words(command); err != nil {
@@ -132,6 +110,33 @@ func (s Settings) Check(scheduler string, fail func(setting, text string)) {
 		if err := checkExtra(scheduler, option); err != nil {
 			fail("extra", err.Error())
 		}
+	}
+}
+
+// checkResources calls fail as Check does, for the amounts that a job asks for. Larger amounts are mistakes, and might
+// not be whole numbers of a computer.
+func (s Settings) checkResources(fail func(setting, text string)) {
+	seconds, _ := timeLimit(s.Time)
+	switch {
+	case s.Time != "" && !timeForm.MatchString(s.Time):
+		fail("time", fmt.Sprintf("expected a time as sbatch takes it (90, 1:30:00, 2-12:00), found %q", s.Time))
+	case seconds > maxSeconds:
+		fail("time", fmt.Sprintf("expected up to ten years, or UNLIMITED, found %q", s.Time))
+	}
+
+	switch {
+	case s.Mem != "" && !memoryForm.MatchString(s.Mem):
+		fail("mem", fmt.Sprintf("expected an amount of memory (500M, 2G), found %q", s.Mem))
+	case kibibytes(s.Mem) > maxKiB:
+		fail("mem", fmt.Sprintf("expected up to 1024T, found %q", s.Mem))
+	}
+
+	if s.CPUs < 0 || s.CPUs > maxCPUs {
+		fail("cpus", fmt.Sprintf("expected 1 to %d processors, or 0 for the cluster's default, found %d", maxCPUs, s.CPUs))
+	}
+
+	if s.MaxRunning < 0 || s.MaxRunning > maxRunning {
+		fail("max_running", fmt.Sprintf("expected 0 to %d jobs, found %d", maxRunning, s.MaxRunning))
 	}
 }
 
