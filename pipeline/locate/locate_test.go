@@ -49,7 +49,11 @@ experiments:
 	require.NoError(t, os.MkdirAll(filepath.Join("out", "wing", "beta=1"), 0o700))
 
 	triplets := table.Table{Columns: []table.Column{
-		{Name: "run", Strings: []string{"a"}}, {Name: "recording", Strings: []string{"a"}}, {Name: "x", Floats: []float64{1}},
+		{Name: "run", Strings: []string{"a"}},
+		{Name: "recording", Strings: []string{"a"}},
+		{Name: "x", Floats: []float64{1}},
+		{Name: "y_1", Floats: []float64{2}},
+		{Name: "y_2", Floats: []float64{3}},
 	}}
 	for _, name := range []string{"wing", "fan"} {
 		require.NoError(t, os.MkdirAll(filepath.Join("out", name, "splits", "x=1"), 0o700))
@@ -64,7 +68,7 @@ experiments:
 func TestOpen(t *testing.T) {
 	project(t)
 
-	triplets := []string{"run", "recording", "x"}
+	triplets := []string{"run", "recording", "x", "y_1", "y_2"}
 	for _, c := range []struct {
 		name, dir, experiment, split string
 		columns                      []string
