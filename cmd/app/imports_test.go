@@ -73,9 +73,9 @@ var imports = []struct{ of, may string }{
 	{"report/answer/judge", "ingest/fault ingest/spelling ingest/table report report/pairs train/honest " +
 		"train/honest/interval train/score train/triplets"},
 	{"report/answer/library", "ingest/fault ingest/table report train/honest train/honest/leftout train/honest/scale"},
-	{"report/answer/predict", "ingest/derive ingest/fault ingest/spelling ingest/units internal/kv report report/pairs " +
-		"train train/card train/holdout train/honest train/honest/interval train/honest/scale train/numbers train/score " +
-		"train/triplets"},
+	{"report/answer/predict", "ingest/derive ingest/fault ingest/spelling ingest/table ingest/units internal/kv report " +
+		"report/pairs train train/card train/holdout train/honest train/honest/interval train/honest/scale " +
+		"train/numbers train/score train/triplets"},
 	{"report/answer/suggest", "ingest/fault ingest/spelling ingest/units internal/kv report/answer/predict train/honest " +
 		"train/honest/interval"},
 	{"docs", ""},

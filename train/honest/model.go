@@ -285,7 +285,7 @@ func (m *Model) calibrated(x []float64, level float64, thingLevels []int, raw tr
 		return interval.ClaimOnly(len(m.Outcomes), raw), nil
 	}
 
-	c, z, err := m.coordinates(x)
+	c, z, err := m.groupCoordinates(x, thingLevels)
 	if err != nil {
 		return nil, err
 	}
@@ -294,11 +294,29 @@ func (m *Model) calibrated(x []float64, level float64, thingLevels []int, raw tr
 		c.Level = level
 	}
 
-	if c.Axis == nil {
+	return c.PredictLevel(m.Inside(x), z, m.queries(x, thingLevels), raw), nil
+}
+
+// groupCoordinates returns what coordinates returns. If the groups have no coordinate, z has the distances of things.
+func (m *Model) groupCoordinates(x []float64, thingLevels []int) (c interval.Calibration, z []float64, err error) {
+	c, z, err = m.coordinates(x)
+	if err == nil && c.Axis == nil {
 		z = m.distances(thingLevels)
 	}
 
-	return c.PredictLevel(m.Inside(x), z, m.queries(x, thingLevels), raw), nil
+	return c, z, err
+}
+
+// Places returns where conditions lie among the training conditions, and their classes, which are nil without a design.
+// It predicts nothing. It takes x and things as Predict does. m must have a calibration.
+func (m *Model) Places(x []float64, things []map[string]string) ([]interval.Where, []interval.Query, error) {
+	levels := m.levelsOf(things)
+	c, z, err := m.groupCoordinates(x, levels)
+	if err != nil {
+		return nil, nil, err
+	}
+
+	return c.Places(m.Inside(x), z), m.queries(x, levels), nil
 }
 
 // levelsOf returns the levels of conditions, conditions × labels, from the names at each condition by label.

@@ -10,7 +10,7 @@ import (
 // Options are what the user of a prediction chooses.
 type Options struct {
 	Level       float64             // level of the intervals; 0: the calibration's level, and 0.95 for the networks
-	Extrapolate bool                // whether to give intervals outside the training range, or without a record, too
+	Extrapolate bool                // whether to give intervals that no left-out group and no record supports, too
 	Things      []map[string]string // by condition: its names by label, see ParseAt; nil: all things are new
 	Only        string              // columns of CSV and JSON: "" (all), OnlyCalibrated or OnlyNetwork
 
@@ -47,6 +47,7 @@ type Answer struct {
 	Recommended *Recommended // calibrated predictions; nil if the split has no calibrated model, and with OnlyNetwork
 
 	options  Options
+	places   []place        // of the conditions; nil without calibrated predictions
 	evidence score.Evidence // of the left-out groups; zero without calibrated predictions
 	grade    score.Grade    // grade of this evidence
 }
@@ -82,6 +83,7 @@ func (m *Models) Answer(ctx context.Context, x []float64, o Options) (*Answer, e
 	}
 
 	if a.Recommended != nil {
+		a.places = a.Recommended.places()
 		a.evidence = m.Honest.Calibration.GroupEvidence()
 		a.grade = a.evidence.Grade()
 	}

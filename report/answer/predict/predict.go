@@ -41,7 +41,8 @@ type Models struct {
 	Record    []score.OutcomeTrust // by outcome: how the networks did on held-out values; nil if that is not known
 	Intervals []score.OutcomeTrust // by outcome: how the calibrated intervals did on held-out values; nil if not known
 
-	derived   *derivation // see there; nil: not read yet
+	tests     []heldOutPart // held-out parts that judge the calibrated intervals
+	derived   *derivation   // see there; nil: not read yet
 	nets      []*train.Model
 	estimates []card.Estimate // by network: how its covariance was sampled in training
 	trained   float64         // sum over networks of E|cov| in training; NaN if a card does not have it

@@ -153,12 +153,9 @@ func (a *Answer) recommendedRows(text *strings.Builder, i int) {
 		fmt.Fprintln(text, recommended.Position[i])
 	}
 
-	calibration := a.Honest.Calibration
-	leftOut := "none" // the record if no held-out values are known
-	if calibration.K > 0 {
-		leftOut = fmt.Sprintf("%d of %d left-out groups covered", calibration.LeftOutInside(), calibration.K)
-	}
-
+	at := a.places[i]
+	leftOut := cmp.Or(leftOutAt(a.Honest.Calibration, at), noRecord)
+	isWithoutRecord := false
 	const beforeMeasuring = "before measuring"
 	listing := report.Listing{Graded: beforeMeasuring, Colour: a.options.Colour, Heads: []string{
 		"outcome", "unit", "mean", intervalHead(recommended.Level), "σ", beforeMeasuring, "record",
@@ -166,9 +163,11 @@ func (a *Answer) recommendedRows(text *strings.Builder, i int) {
 	for j, outcome := range a.Card.Outcomes {
 		k := i*recommended.Out + j
 		sigma := math.Sqrt(recommended.Total[k])
-		record := cmp.Or(recommended.record(i), a.recordIn(a.Intervals, j), leftOut)
+		record := cmp.Or(recommended.record(i), a.recordAt(a.inputsAt(i), at, j), leftOut)
 		if recommended.Refused[i] != nil {
-			record = "none" // there is no interval here, so that the record of other intervals says nothing
+			record = noRecord // there is no interval here, so that the record of other intervals says nothing
+		} else if record == noRecord {
+			isWithoutRecord = true
 		}
 
 		cells := outcomeRow(outcome, recommended.Mu[k], recommended.Half[k], recommended.Total[k])
@@ -182,7 +181,15 @@ func (a *Answer) recommendedRows(text *strings.Builder, i int) {
 	for _, s := range recommended.Refused[i] {
 		fmt.Fprintln(text, "no interval: "+s+" (--extrapolate gives the interval)")
 	}
+
+	if isWithoutRecord {
+		fmt.Fprintln(text, "no record: no held-out value and no left-out group is of this class and as far from the "+
+			"training conditions")
+	}
 }
+
+// noRecord stands in the column of records if there is no record.
+const noRecord = "none"
 
 // networkRows prints the networks' prediction at condition i.
 func (a *Answer) networkRows(text *strings.Builder, i int) {

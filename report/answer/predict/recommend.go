@@ -44,6 +44,12 @@ func (m *Models) Files() []string {
 	split := m.splitDir()
 	splits := filepath.Dir(split)
 	paths := []string{m.HonestFile(), m.metricsFile(), m.tripletsFile(), split, splits, filepath.Dir(splits)}
+	for _, name := range m.recordNames() {
+		dir := filepath.Join(splits, name)
+		paths = append(paths, filepath.Join(dir, honest.File), filepath.Join(dir, heldOutFile))
+	}
+
+	paths = append(paths, filepath.Join(split, heldOutFile))
 	for _, path := range m.Paths {
 		paths = append(paths, path, filepath.Join(filepath.Dir(path), card.File))
 	}
@@ -92,8 +98,12 @@ func (m *Models) readHonest() error {
 // the calibrated model, or otherwise from the same metrics. A final model, which was trained on everything, has no
 // held-out values: for each outcome it takes the record of the split whose intervals did worst.
 func (m *Models) readRecord() error {
-	if m.Honest != nil && m.Honest.Record != nil {
-		m.Intervals = worst(nil, m.Honest.Record.Outcomes, m.Honest.HeldOut)
+	hasOwnRecord := m.Honest != nil && m.Honest.Record != nil
+	if hasOwnRecord {
+		own := worst(nil, m.Honest.Record.Outcomes, m.Honest.HeldOut)
+		if err := m.addTest(m.splitDir(), m.Honest, own); err != nil {
+			return err
+		}
 	}
 
 	doc, err := report.ReadMetrics(m.metricsFile())
@@ -109,34 +119,53 @@ func (m *Models) readRecord() error {
 		return nil
 	}
 
-	names := m.Card.Record
-	if len(names) == 0 {
-		names = []string{m.Card.Split}
-	}
-
-	isFinal := len(m.Card.Record) > 0 // the card of a final model names the splits whose records count
-	hasOwnRecord := m.Honest != nil && m.Honest.Record != nil
+	names := m.recordNames()
 	for _, split := range doc.Splits {
-		isOther := !isFinal && split.HeldOut != m.Card.HeldOut // of the same name, from an earlier run
+		isOther := !m.isFinal() && split.HeldOut != m.Card.HeldOut // of the same name, from an earlier run
 		if !slices.Contains(names, split.Name) || isOther {
 			continue
 		}
 
 		m.Record = worst(m.Record, split.Network, split.HeldOut)
-		if !hasOwnRecord {
-			m.Intervals = worst(m.Intervals, split.Honest.Outcomes, split.HeldOut)
+		if hasOwnRecord {
+			continue
+		}
+
+		own := worst(nil, split.Honest.Outcomes, split.HeldOut)
+		if err := m.addTestOf(split.Name, own); err != nil {
+			return err
 		}
 	}
 
 	return nil
 }
 
+// isFinal reports whether the models are final models, whose cards name the splits whose records count.
+func (m *Models) isFinal() bool { return len(m.Card.Record) > 0 }
+
+// recordNames returns the names of the splits whose held-out values judge the models.
+func (m *Models) recordNames() []string {
+	if m.isFinal() {
+		return m.Card.Record
+	}
+	return []string{m.Card.Split}
+}
+
 // worst returns, for each outcome, the record with the lower coverage: the one in list or the one in records. heldOut
 // describes the values that records are about. A record without a coverage is returned only if there is no other.
 func worst(list, records []score.OutcomeTrust, heldOut string) []score.OutcomeTrust {
+	described := slices.Clone(records)
+	for i := range described {
+		described[i].HeldOut = heldOut
+	}
+
+	return worstOf(list, described)
+}
+
+// worstOf returns what worst returns, of records that have the description of their held-out values.
+func worstOf(list, records []score.OutcomeTrust) []score.OutcomeTrust {
 	kept := slices.Clone(list)
 	for _, record := range records {
-		record.HeldOut = heldOut
 		i := slices.IndexFunc(kept, func(o score.OutcomeTrust) bool { return o.Outcome == record.Outcome })
 		if i < 0 {
 			kept = append(kept, record)

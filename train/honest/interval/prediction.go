@@ -195,11 +195,20 @@ func (c *Calibration) positions(x, z []float64, queries []Query, raw triplets.Pr
 		N: n, Out: outcomes, Mu: raw.Mu, Claim: raw.Claim, Queries: queries,
 		Epistemic: make([]float64, values), Total: make([]float64, values), Half: make([]float64, values),
 	}
-	for i := range n {
-		p.Where = append(p.Where, c.where(x[i*inputs:(i+1)*inputs], z, i))
-	}
+	p.Where = c.Places(x, z)
 
 	return p
+}
+
+// Places returns the position of each condition of x (n×In) among the measured groups. z is as Predict takes it.
+func (c *Calibration) Places(x, z []float64) []Where {
+	inputs := len(c.Inputs)
+	var places []Where
+	for i := range len(x) / inputs {
+		places = append(places, c.where(x[i*inputs:(i+1)*inputs], z, i))
+	}
+
+	return places
 }
 
 // setVariances sets the variances of value k by its law m, which is in units of the deviation.
