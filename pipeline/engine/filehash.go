@@ -99,10 +99,12 @@ func (s *store) startHash(path string, stamp stamp) (known string, done func()) 
 }
 
 // read sets the hash of a file, and its contents if hold is true. It returns a *FileError if the file changes
-// meanwhile.
+// meanwhile. After an error x has neither a hash nor contents.
 func (x *hashed) read(file File, hold bool) error {
 	if err := x.readOnce(file.Open, hold); err != nil {
+		x.sum = ""
 		x.release()
+
 		return &FileError{file.Path, err}
 	}
 
@@ -110,7 +112,7 @@ func (x *hashed) read(file File, hold bool) error {
 }
 
 // readOnce sets the hash of the file at path, and its contents if hold is true. It returns an error if the file changes
-// meanwhile. After an error it may leave contents in x, which read releases.
+// meanwhile. After an error it may leave a hash and contents in x, which read drops.
 func (x *hashed) readOnce(path string, hold bool) error {
 	var size int64
 	var err error
