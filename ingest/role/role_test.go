@@ -87,18 +87,6 @@ func TestReadTablesOfSamples(t *testing.T) {
 	assert.Nil(t, role.ReadTables(dir, []string{"run1.csv"}, "run1.csv"))
 }
 
-// Values of a whole file: a setting that rests at one level after the other is not a measured one.
-func TestRests(t *testing.T) {
-	var steps, measured []float64
-	for i := range 90 {
-		steps = append(steps, float64(5*(i/30)))
-		measured = append(measured, float64(i*i%17))
-	}
-
-	assert.True(t, role.Rests(steps))
-	assert.False(t, role.Rests(measured))
-}
-
 // Rows without a value are no set point of their own. Two files sweep ten angles; the third file has rows at 0, of
 // which some lack the angle. Expected: it sweeps nothing, and the input does not vary in its rows, as if all were at
 // 0.

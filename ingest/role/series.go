@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// isEven reports whether values rise in equal steps, to a thousandth of a step.
+// isEven reports whether values rise in equal steps, to a thousandth of a step. NaN does not rise.
 func isEven(values []float64) bool {
 	if len(values) < 2 {
 		return true
@@ -13,7 +13,8 @@ func isEven(values []float64) bool {
 
 	step := values[1] - values[0]
 	for i := 1; i < len(values); i++ {
-		if math.Abs(values[i]-values[i-1]-step) > 1e-3*math.Abs(step) {
+		isAlike := math.Abs(values[i]-values[i-1]-step) <= 1e-3*math.Abs(step)
+		if !isAlike {
 			return false
 		}
 	}
@@ -29,19 +30,20 @@ const leastSteps = 3
 const restSamples = 10
 
 // Rests reports whether values rest at one of at least leastSteps levels after the other. Values that hardly vary were
-// measured: they do not rest.
+// measured: they do not rest. NaN is a value that is missing, and Rests leaves it out.
 func Rests(values []float64) bool {
+	values = slices.DeleteFunc(slices.Clone(values), math.IsNaN)
 	levels := map[float64]bool{}
-	changes := 0
+	rests := 0
 	sum := 0.0
 	for k, v := range values {
-		if k > 0 && v != values[k-1] {
-			changes++
+		if k == 0 || v != values[k-1] {
+			rests++
 		}
 
 		sum += v
 		levels[v] = true
-		if changes > len(values)/restSamples {
+		if rests*restSamples > len(values) {
 			return false
 		}
 	}
@@ -56,7 +58,8 @@ func Rests(values []float64) bool {
 	return !isNarrow
 }
 
-// IsStepwise reports whether values rise or fall all the way, and rest at some of at least leastSteps values.
+// IsStepwise reports whether values rise or fall all the way, over at least leastSteps values. Between two steps they
+// may rest at a value.
 func IsStepwise(values []float64) bool {
 	ups := 0
 	downs := 0
