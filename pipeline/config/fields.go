@@ -153,31 +153,37 @@ func flatten(path string, v reflect.Value, leave []string, pairs *[]kv.Pair) {
 		}
 
 	case reflect.Slice:
-		switch list := v.Interface().(type) {
-		case []NamedNumber:
-			for _, e := range list {
-				*pairs = append(*pairs, kv.Pair{Key: join(path, e.Name), Value: canonical(reflect.ValueOf(e.Value))})
-			}
-
-		case []NamedString:
-			for _, e := range list {
-				*pairs = append(*pairs, kv.Pair{Key: join(path, e.Name), Value: e.Value})
-			}
-
-		case []Split:
-			for _, e := range list {
-				flatten(join(path, e.Name), reflect.ValueOf(e), leave, pairs)
-			}
-
-		default:
-			if v.Len() > 0 {
-				*pairs = append(*pairs, kv.Pair{Key: path, Value: canonicalList(v)})
-			}
-		}
+		flattenList(path, v, leave, pairs)
 
 	default:
 		if s := canonical(v); s != "" {
 			*pairs = append(*pairs, kv.Pair{Key: path, Value: s})
+		}
+	}
+}
+
+// flattenList appends the settings of a list, which is at path, to pairs. The elements of a list with names have keys
+// of their own; another list is one setting.
+func flattenList(path string, v reflect.Value, leave []string, pairs *[]kv.Pair) {
+	switch list := v.Interface().(type) {
+	case []NamedNumber:
+		for _, e := range list {
+			*pairs = append(*pairs, kv.Pair{Key: join(path, e.Name), Value: canonical(reflect.ValueOf(e.Value))})
+		}
+
+	case []NamedString:
+		for _, e := range list {
+			*pairs = append(*pairs, kv.Pair{Key: join(path, e.Name), Value: e.Value})
+		}
+
+	case []Split:
+		for _, e := range list {
+			flatten(join(path, e.Name), reflect.ValueOf(e), leave, pairs)
+		}
+
+	default:
+		if v.Len() > 0 {
+			*pairs = append(*pairs, kv.Pair{Key: path, Value: canonicalList(v)})
 		}
 	}
 }

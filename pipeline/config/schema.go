@@ -34,45 +34,52 @@ func Keys() []Key {
 // defaults.
 func listKeys(path string, v reflect.Value, keys *[]Key) {
 	for _, sf := range fields(v.Type()) {
-		key := sf.Tag.Get("key")
-		k := Key{Path: join(path, key), Doc: doc(v.Type(), sf)}
-		k.Choices = strings.FieldsFunc(enum(sf), func(c rune) bool { return c == '|' }) // without the empty one
 		field := v.FieldByIndex(sf.Index)
-		k.Default = sf.Tag.Get("default")
-		k.Type = typeName(field.Type())
-		switch field.Kind() {
-		case reflect.String, reflect.Bool, reflect.Int, reflect.Uint64, reflect.Float64:
-			if !field.IsZero() || field.Kind() == reflect.Bool {
-				k.Default = canonical(field)
-			}
-
-		case reflect.Slice:
-			if field.Len() > 0 && field.Type().Elem().Kind() != reflect.Struct {
-				k.Default = canonicalList(field)
-			}
+		key := Key{
+			Path: join(path, sf.Tag.Get("key")), Type: typeName(field.Type()), Doc: doc(v.Type(), sf),
+			Choices: strings.FieldsFunc(enum(sf), func(c rune) bool { return c == '|' }), // without the empty one
+			Default: defaultText(sf, field),
 		}
+		*keys = append(*keys, key)
 
-		*keys = append(*keys, k)
-
-		inner := field
-		below := k.Path
-		switch {
-		case field.Kind() == reflect.Pointer:
-			inner = newSection(field.Type()).Elem()
-
-		case field.Kind() == reflect.Slice && field.Type().Elem().Kind() == reflect.Struct:
-			below += ".<name>"
-
-			inner = reflect.New(field.Type().Elem()).Elem()
-			if field.Len() > 0 {
-				inner = field.Index(0)
-			}
-		}
-
-		if inner.Kind() == reflect.Struct {
-			listKeys(below, inner, keys)
+		if below, section := sectionIn(key.Path, field); section.Kind() == reflect.Struct {
+			listKeys(below, section, keys)
 		}
 	}
+}
+
+// defaultText returns the default of a key in words, or "" if it has none. field has the default, unless that is zero:
+// the tag of the field may then say that zero is the default.
+func defaultText(sf reflect.StructField, field reflect.Value) string {
+	switch field.Kind() {
+	case reflect.Bool:
+		return canonical(field)
+	case reflect.String, reflect.Int, reflect.Uint64, reflect.Float64:
+		if !field.IsZero() {
+			return canonical(field)
+		}
+	case reflect.Slice:
+		if field.Len() > 0 && field.Type().Elem().Kind() != reflect.Struct {
+			return canonicalList(field)
+		}
+	}
+
+	return sf.Tag.Get("default")
+}
+
+// sectionIn returns the value whose keys are below a key: the field itself, an optional section with its defaults, or
+// the first of named sections. It also returns the path of these keys.
+func sectionIn(path string, field reflect.Value) (below string, section reflect.Value) {
+	switch {
+	case field.Kind() == reflect.Pointer:
+		return path, newSection(field.Type()).Elem()
+	case field.Kind() != reflect.Slice || field.Type().Elem().Kind() != reflect.Struct:
+		return path, field
+	case field.Len() > 0:
+		return path + ".<name>", field.Index(0)
+	}
+
+	return path + ".<name>", reflect.New(field.Type().Elem()).Elem()
 }
 
 // typeName returns the type of a value in words, as Key.Type.

@@ -11,8 +11,8 @@ import (
 )
 
 // assess determines the status of a task. statuses has the statuses of its dependencies, by task. assess hashes raw
-// files that changed; with later it leaves them to be hashed when the task's turn comes, and the status names them as
-// reasons.
+// files that changed. If later is true, it leaves them to be hashed when the task's turn comes, and the status has a
+// reason "unread" for each of them.
 func (s *store) assess(task *Task, statuses map[string]*Status, later bool) (*Status, error) {
 	st := &Status{
 		Task: task, digests: make([]string, 0, len(task.Files)+len(task.Deps)),
@@ -93,8 +93,8 @@ func (s *store) changedSettings(task *Task, old *record) []Reason {
 	return configReasons(former, slices.Concat(task.Config, task.Local))
 }
 
-// readFiles adds the digests and stamps of the task's raw files to its status. With later it does not read a file whose
-// hash is unknown: it adds a reason instead.
+// readFiles adds the digests and stamps of the task's raw files to its status. If later is true, it does not read a
+// file whose hash is unknown: it adds a reason instead.
 func (s *store) readFiles(st *Status, later bool) error {
 	for _, f := range st.Task.Files {
 		if later {

@@ -145,24 +145,30 @@ func syncFile(path string) error {
 // WriteFile writes a small file, so that after a power cut the file is either complete or as it was before: it writes
 // the file under another name, makes it durable and renames it.
 func WriteFile(path string, data []byte) error {
-	dir := filepath.Dir(path)
+	tmp, err := writeAside(filepath.Dir(path), data)
+	if err == nil {
+		err = errors.Join(rename(tmp, path), disk.dir(filepath.Dir(path)))
+	}
+
+	if err != nil {
+		os.Remove(tmp) // if it is still there
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+
+	return nil
+}
+
+// writeAside writes a file under a fresh name in a folder and makes its contents durable. It returns the path of the
+// file also after an error, or "" if the file could not be created.
+func writeAside(dir string, data []byte) (path string, err error) {
 	file, err := os.CreateTemp(dir, ".tmp-*")
 	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
+		return "", err
 	}
 
 	_, err = file.Write(data)
-	if err := errors.Join(err, file.Chmod(0o644), disk.file(file), file.Close()); err != nil {
-		os.Remove(file.Name())
-		return fmt.Errorf("write %s: %w", path, err)
-	}
 
-	if err := rename(file.Name(), path); err != nil {
-		os.Remove(file.Name())
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-
-	return disk.dir(dir)
+	return file.Name(), errors.Join(err, file.Chmod(0o644), disk.file(file), file.Close())
 }
 
 // saveEvery is the least time between two writes of the index while tasks run. After a power cut the
