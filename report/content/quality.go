@@ -14,7 +14,6 @@ import (
 
 // AddQuality adds facts about the recordings: numbers from recordings.arrow, and the facts among the findings.
 func (d *Data) AddQuality(recs *table.Table, found findings.Findings) {
-	n := recs.Rows()
 	if recs.Column("sha256") != nil {
 		d.add("raw files", strconv.Itoa(len(Distinct(recs, "sha256"))))
 	}
@@ -28,16 +27,7 @@ func (d *Data) AddQuality(recs *table.Table, found findings.Findings) {
 	}
 
 	d.addSpread(recs, "rms", "root mean square of a recording", unit)
-
-	calibrations := Distinct(recs, "calibration")
-	for _, how := range calibrations[:min(len(calibrations), mostCalibrations)] {
-		d.add("calibration", how)
-	}
-
-	if more := len(calibrations) - mostCalibrations; more > 0 {
-		d.add("calibration", fmt.Sprintf("… and %d more, in recordings.arrow", more))
-	}
-
+	d.addCalibrations(recs)
 	d.addSpread(recs, "integral_time_s", "integral time scale of the balance's channels", "s")
 	d.addSpread(recs, "calibrator_spread_db", "spread of the calibrator's level", "dB")
 
@@ -49,7 +39,7 @@ func (d *Data) AddQuality(recs *table.Table, found findings.Findings) {
 			}
 		}
 
-		d.add("recordings with clipped samples", fmt.Sprintf("%d of %d", clipped, n))
+		d.add("recordings with clipped samples", fmt.Sprintf("%d of %d", clipped, recs.Rows()))
 	}
 
 	if found.Levels > 0 {
@@ -67,6 +57,18 @@ func (d *Data) AddQuality(recs *table.Table, found findings.Findings) {
 
 // mostCalibrations is the largest number of calibrations that the page lists.
 const mostCalibrations = 20
+
+// addCalibrations adds the calibrations of the recordings, each once.
+func (d *Data) addCalibrations(recs *table.Table) {
+	calibrations := Distinct(recs, "calibration")
+	for _, how := range calibrations[:min(len(calibrations), mostCalibrations)] {
+		d.add("calibration", how)
+	}
+
+	if more := len(calibrations) - mostCalibrations; more > 0 {
+		d.add("calibration", fmt.Sprintf("… and %d more, in recordings.arrow", more))
+	}
+}
 
 // add adds a fact about the data.
 func (d *Data) add(name, value string) {

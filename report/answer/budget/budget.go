@@ -116,39 +116,27 @@ func (b Budget) Evaluate(level float64, draws int) (Result, error) {
 		return Result{}, &ModelError{b.Model, err}
 	}
 
-	values := map[string]derive.Dual{} // numbers with their derivatives by all quantities
-	for i, quantity := range b.Quantities {
-		d := make([]float64, len(names))
-		d[i] = 1
-		values[quantity.Name] = derive.Dual{Value: quantity.Value, D: d}
-	}
-
-	set.Differentiate(values, b.Names)
-	y := values[modelName]
-	r := Result{Budget: b, Value: y.Value, Level: level}
-
-	slopes := make([]float64, len(names)) // ∂y/∂x of each quantity
-	copy(slopes, y.D)                     // which is shorter if the last quantities have no part in y
+	value, slopes := b.differentiate(set)
+	r := Result{Budget: b, Value: value, Level: level}
 	variance := 0.0
-	variances := make([]float64, len(names)) // contribution of each quantity
+	variances := make([]float64, len(slopes)) // contribution of each quantity
 	for i, quantity := range b.Quantities {
-		c := slopes[i] * quantity.U
-		variances[i] = c * c
+		contribution := slopes[i] * quantity.U
+		variances[i] = contribution * contribution
 		variance += variances[i]
 		r.Components = append(r.Components, Component{
-			Quantity: quantity, Sensitivity: slopes[i], Contribution: math.Abs(c),
+			Quantity: quantity, Sensitivity: slopes[i], Contribution: math.Abs(contribution),
 		})
 	}
 
-	if !finite(variance) || !finite(y.Value) {
-		return r, &ModelError{b.Model, fmt.Errorf("expected finite numbers, found %g with variance %g", y.Value, variance)}
+	if !finite(variance) || !finite(value) {
+		return r, &ModelError{b.Model, fmt.Errorf("expected finite numbers, found %g with variance %g", value, variance)}
 	}
 
-	r.U = math.Sqrt(max(variance, 0))
+	r.U = math.Sqrt(variance)
 	r.DoF = r.effectiveDoF(variances)
 	r.K = Coverage(level, r.DoF)
 	r.Expanded = r.K * r.U
-
 	if variance > 0 {
 		for i := range r.Components {
 			r.Components[i].Share = variances[i] / variance
@@ -162,6 +150,24 @@ func (b Budget) Evaluate(level float64, draws int) (Result, error) {
 	r.MonteCarlo, err = r.monteCarlo(set, draws)
 
 	return r, err
+}
+
+// differentiate returns the value of the model, and its derivative ∂y/∂x by each quantity. set has the model under
+// modelName.
+func (b Budget) differentiate(set *derive.Set) (value float64, slopes []float64) {
+	values := map[string]derive.Dual{} // numbers with their derivatives by all quantities
+	for i, quantity := range b.Quantities {
+		own := make([]float64, len(b.Quantities)) // 1 by itself, 0 by the others
+		own[i] = 1
+		values[quantity.Name] = derive.Dual{Value: quantity.Value, D: own}
+	}
+
+	set.Differentiate(values, b.Names)
+	y := values[modelName]
+	slopes = make([]float64, len(b.Quantities))
+	copy(slopes, y.D) // which is shorter if the last quantities have no part in y
+
+	return y.Value, slopes
 }
 
 // finite reports whether v is a number and not infinite.

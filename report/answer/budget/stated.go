@@ -63,13 +63,8 @@ func (b *Budget) addStated(c *campaign, outcome string, row int, mean float64) e
 		return nil
 	}
 
-	isLevel := units.IsLevel(b.Unit)
-	isSound := isLevel || strings.HasPrefix(b.Unit, "Pa")
-	if c.stated.IsCalibrated && isSound {
-		model = append(model, b.addCalibration(c.stated.Calibration, isLevel)...)
-		if len(c.stated.Calibration) == 0 {
-			b.Unseen = append(b.Unseen, "the calibration's uncertainty is not stated (ingest.calibration.uncertainty)")
-		}
+	if c.stated.IsCalibrated {
+		model = append(model, b.addCalibration(c.stated.Calibration)...)
 	}
 
 	statements, err := c.statedQuantities(row)
@@ -77,11 +72,9 @@ func (b *Budget) addStated(c *campaign, outcome string, row int, mean float64) e
 		return err
 	}
 
-	if quantity, ok := statements[outcome]; ok {
-		own.U = quantity.U
-		own.DoF = quantity.DoF
-		own.A = quantity.A
-		own.Law = quantity.Law
+	if stated, isStated := statements[outcome]; isStated {
+		own = stated
+		own.Value = mean // of the observations, and not of the rows
 		delete(statements, outcome)
 	}
 
@@ -108,9 +101,20 @@ func (b *Budget) addStated(c *campaign, outcome string, row int, mean float64) e
 // quote writes a name as expressions have it.
 func quote(name string) string { return strconv.Quote(name) }
 
-// addCalibration adds the uncertainties of the calibration, and returns their terms of the model. For a level a term is
-// a deviation in dB; otherwise (isLevel false) it is the outcome times the relative deviation.
-func (b *Budget) addCalibration(list []Uncertainty, isLevel bool) (terms []string) {
+// addCalibration adds the uncertainties of the microphones' calibration, and returns their terms of the model. For a
+// level a term is a deviation in dB. For a sound pressure it is the outcome times the relative deviation. Other
+// outcomes have no such terms.
+func (b *Budget) addCalibration(list []Uncertainty) (terms []string) {
+	isLevel := units.IsLevel(b.Unit)
+	isPressure := strings.HasPrefix(b.Unit, "Pa")
+	if !isLevel && !isPressure {
+		return nil
+	}
+
+	if len(list) == 0 {
+		b.Unseen = append(b.Unseen, "the calibration's uncertainty is not stated (ingest.calibration.uncertainty)")
+	}
+
 	for _, uncertainty := range list {
 		quantity := Quantity{
 			Name: "calibration " + uncertainty.Name, Source: uncertainty.Name, U: uncertainty.U, DoF: uncertainty.DoF,

@@ -67,7 +67,8 @@ func (c *campaign) numberUnits(above []string) {
 	c.names = make([][]int, len(c.levels))
 	c.rows = map[int][]int{}
 	numbers := unitNumbers{
-		numbering[string]{}, numbering[unitKey]{}, numbering[unitKey]{}, numbering[string]{}, numbering[runPart]{},
+		conditions: numbering[string]{}, above: numbering[unitKey]{}, runs: numbering[unitKey]{},
+		aboveNames: numbering[string]{}, runNames: numbering[runPart]{},
 	}
 	rowRuns := c.rowRuns()
 	known := map[observationKey]int{} // number of each observation
@@ -86,7 +87,7 @@ func (c *campaign) numberUnits(above []string) {
 				part.part = 1 + half
 			}
 
-			key := observationKey{condition, part}
+			key := observationKey{condition: condition, runPart: part}
 			if number, isKnown := known[key]; isKnown {
 				// A whole run that is in several pairs counts once. Equal parts of a run are averaged.
 				if isOneRun && rowRuns == nil {

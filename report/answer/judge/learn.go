@@ -57,7 +57,7 @@ func (g *given) claimAndNoise() (claim, noise []float64) {
 	}
 
 	for k := range g.answers.Mu {
-		n := pairNoise[k%g.Out]
+		n := pairNoise[k%g.Out] // the noise of prediction k
 		c := smallClaim * scale.Std[k%g.Out] * scale.Std[k%g.Out]
 		switch {
 		case g.answers.Cov != nil:

@@ -19,7 +19,7 @@ import (
 // cell is the prediction of one outcome at one condition.
 type cell struct {
 	*Answer
-	i int // number of the condition
+	i int // number of the condition among those of the Answer
 	j int // number of the outcome
 	k int // place in lists of conditions × outcomes
 }

@@ -65,6 +65,13 @@ func Open(path string, verify Verifier) (*Models, error) {
 		return nil, err
 	}
 
+	m.warn()
+
+	return m, nil
+}
+
+// warn adds warnings about the data that the models were trained on.
+func (m *Models) warn() {
 	if m.Card.Data == "simulated" {
 		m.Warnings = append(m.Warnings, "the model was trained on simulated data")
 	}
@@ -73,8 +80,6 @@ func Open(path string, verify Verifier) (*Models, error) {
 		m.Warnings = append(m.Warnings, "the model was trained on couples (y2 = y1): its covariance estimates the total "+
 			"variance, not the epistemic part")
 	}
-
-	return m, nil
 }
 
 // add reads a model file and its card, and adds the network. It returns an error if the network is not of the same

@@ -312,40 +312,51 @@ func TestReadCosts(t *testing.T) {
 	assert.Equal(t, "12 min", c.Format(12), "%v, %v", c.Format(90), c.Format(12))
 }
 
-// A plan keeps to its budget, counts each change, makes the expensive change rarely, and narrows
-// the intervals with each step; without costs it begins with the first in rank. Costs by hand.
-func TestPlan(t *testing.T) {
-	ctx := context.Background()
+// planned returns the suggestions for a grid of b and a, and a function that plans a session with costs of changes of b
+// and a, two for each measurement, and a budget.
+func planned(t *testing.T) ([]Suggestion, func(changeB, changeA, budget float64) *Session) {
+	t.Helper()
+
 	m := models(t)
 	axes, err := ParseGrid(m, "b=0:4:1,a=0:2:0.5")
 	require.NoError(t, err)
 
-	list, err := Rank(ctx, m, axes)
+	list, err := Rank(context.Background(), m, axes)
 	require.NoError(t, err)
+
+	return list, func(changeB, changeA, budget float64) *Session {
+		costs := Costs{Change: []float64{changeB, changeA}, Repeat: 2}
+		session, err := Plan(context.Background(), m, axes, list, costs, budget)
+		require.NoError(t, err)
+
+		return session
+	}
+}
+
+// Without costs of changes, a plan begins with the first in rank. Each step narrows the intervals.
+func TestPlanNarrows(t *testing.T) {
+	list, plan := planned(t)
 	require.Greater(t, list[0].Gain, 0.0)
 	require.Less(t, list[0].Gain, 1.0)
 
-	equal := Costs{Change: []float64{0, 0}, Repeat: 1}
-	session, err := Plan(ctx, m, axes, list, equal, 3)
-	require.NoError(t, err)
-
-	steps := session.Steps
-	now := session.Before
-	require.Len(t, steps, 3)
-	assert.Equal(t, list[0].At, steps[0].At)
-	assert.Equal(t, 3.0, steps[2].Sum)
+	session := plan(0, 0, 6)
+	require.Len(t, session.Steps, 3)
+	assert.Equal(t, list[0].At, session.Steps[0].At)
+	assert.Equal(t, 6.0, session.Steps[2].Sum)
 	assert.Empty(t, session.Label, "a session of new things without labels")
 
-	for i, s := range steps {
+	now := session.Before
+	for i, s := range session.Steps {
 		assert.LessOrEqual(t, total(s.Half), total(now), "step %d: half widths %v after %v", i+1, s.Half, now)
 		now = s.Half
 	}
+}
 
-	session, err = Plan(ctx, m, axes, list, Costs{Change: []float64{20, 1}, Repeat: 2}, 90)
-	require.NoError(t, err)
-
-	steps = session.Steps
-	require.GreaterOrEqual(t, len(steps), 6, "%d steps, %v", len(steps), err)
+// A plan keeps to its budget, counts each change, and makes the expensive change rarely. Costs by hand.
+func TestPlanCosts(t *testing.T) {
+	_, plan := planned(t)
+	steps := plan(20, 1, 90).Steps
+	require.GreaterOrEqual(t, len(steps), 6)
 
 	sum := 0.0
 	mounted := []float64{}
@@ -368,18 +379,14 @@ func TestPlan(t *testing.T) {
 	assert.Equal(t, mounted, slices.Compact(slices.Clone(mounted)), "each b is mounted once")
 	assert.Equal(t, 3.0, mounted[0])
 
-	session, err = Plan(ctx, m, axes, list, Costs{Change: []float64{60, 1}, Repeat: 2}, 62)
-	require.NoError(t, err)
+	assert.Empty(t, plan(60, 1, 62).Steps, "one step costs 63")
+}
 
-	steps = session.Steps
-	assert.Empty(t, steps, "%d steps for less than one costs, %v", len(steps), err)
-
-	// Where the budget pays for one change, the condition is repeated, and each time ignorance has a smaller share.
-	session, err = Plan(ctx, m, axes, list, Costs{Change: []float64{60, 60}, Repeat: 2}, 130)
-	require.NoError(t, err)
-
-	steps = session.Steps
-	require.Len(t, steps, 5, "%d steps of one condition, %v", len(steps), err)
+// If the budget pays for one change, the condition is repeated, and each time ignorance has a smaller share.
+func TestPlanRepeats(t *testing.T) {
+	_, plan := planned(t)
+	steps := plan(60, 60, 130).Steps
+	require.Len(t, steps, 5)
 
 	for i, s := range steps[1:] {
 		assert.Equal(t, steps[0].At, s.At, "step %d", i+2)
@@ -388,10 +395,23 @@ func TestPlan(t *testing.T) {
 		assert.Equal(t, 2.0, s.Cost, "step %d", i+2)
 		assert.Equal(t, interval.Advice(s.Share, true), s.Advice, "step %d", i+2)
 	}
+}
+
+// A plan needs candidates and a calibrated process. Expected: an error without one of them.
+func TestPlanRefused(t *testing.T) {
+	ctx := context.Background()
+	m := models(t)
+	costs := Costs{Change: []float64{0, 0}, Repeat: 1}
+	none := &Candidates{Inputs: []int{0, 1}}
+	_, err := Rank(ctx, m, none)
+	require.ErrorContains(t, err, "expected candidates, found none")
+
+	_, err = Plan(ctx, m, none, nil, costs, 3)
+	require.ErrorContains(t, err, "expected candidates and a calibrated process")
 
 	m.Honest = nil
-	_, err = Plan(ctx, m, axes, list, equal, 3)
-	assert.ErrorContains(t, err, "expected candidates and a calibrated process")
+	_, err = Plan(ctx, m, none, []Suggestion{{}}, costs, 3)
+	require.ErrorContains(t, err, "expected candidates and a calibrated process")
 }
 
 func total(v []float64) (sum float64) {

@@ -104,91 +104,112 @@ func TestPDF(t *testing.T) {
 	}
 }
 
-// The picture has as many dots as its width takes, states its resolution, has the
-// colours of the palette at places worked out by hand, and nothing outside the panel.
-func TestPNG(t *testing.T) {
-	b, err := PNG(small(), 300)
-	require.NoError(t, err)
-
-	i, err := png.Decode(bytes.NewReader(b))
-	require.NoError(t, err)
-
-	if w := i.Bounds().Dx(); w != 992 { // 84 mm/25.4·300 = 992.1
-		t.Errorf("%d dots wide", w)
-	}
-
-	at := bytes.Index(b, []byte("pHYs"))
-	if at < 0 || binary.BigEndian.Uint32(b[at+4:]) != 11811 || b[at+12] != 1 { // 300/0.0254
-		t.Error("no resolution of 300 dpi")
-	}
-
-	// The plotting area, in px, from the SVG's own scales.
-	svg := string(figure.Draw(small(), figure.Options{}))
-	var x0, x1, y0, y1, top float64
-	m := regexp.MustCompile(`data-xscale="lin 0 2 ([\d.]+) ([\d.]+)" data-yscale="lin 0 1 ([\d.]+) ([\d.]+)"`).
-		FindStringSubmatch(svg)
-
-	shift := regexp.MustCompile(`class="panel" transform="translate\(0 ([\d.]+)\)`).FindStringSubmatch(svg)
-	_, err = fmt.Sscan(strings.Join(append(m[1:], shift[1]), " "), &x0, &x1, &y0, &y1, &top)
-	require.NoError(t, err)
-
-	dot := func(x, y float64) color.RGBA {
-		k := 300.0 / 72 * 8 / 11
-		r, g, b, a := i.At(int((x0+x*(x1-x0))*k), int((top+y0+y*(y1-y0))*k)).RGBA()
-		return color.RGBA{uint8(r >> 8), uint8(g >> 8), uint8(b >> 8), uint8(a >> 8)}
-	}
-
-	if c := dot(0.25, 0.9); c != (color.RGBA{0xbc, 0xd3, 0xe6, 0xff}) { // of total
-		t.Errorf("the lower band is %v", c)
-	}
-
-	// The floor's #00735c at 22 % on it: 0xe6·0.78 + 0x5c·0.22 = 199.6, 0xbc·0.78 = 146.6.
-	if c := dot(0.1, 0.3); math.Abs(float64(c.B)-199.6) > 1.5 || math.Abs(float64(c.R)-146.6) > 1.5 {
-		t.Errorf("the upper band is %v", c)
-	}
-
-	assert.Equal(t, color.RGBA{255, 255, 255, 255}, dot(0.05, 1.06), "above the panel")
-
-	if again, err := PNG(small(), 300); err != nil || !bytes.Equal(b, again) {
-		t.Error("two pictures of one figure differ")
-	}
-
-	if _, err := PNG(small(), 1e9); err == nil {
-		t.Error("no limit of dots")
-	}
+// decoded is the picture of the small figure.
+type decoded struct {
+	file    []byte
+	picture image.Image
+	scale   float64 // dots per px
 }
 
-// Letters have ink: 2 mm of a text at its place is darker than paper, upright ones too.
-func TestLetters(t *testing.T) {
-	b, err := PNG(small(), 200)
+// pictureOf returns the picture of the small figure with a resolution in dots per inch.
+func pictureOf(t *testing.T, dpi float64) decoded {
+	t.Helper()
+
+	file, err := PNG(small(), dpi)
 	require.NoError(t, err)
 
-	i, err := png.Decode(bytes.NewReader(b))
+	picture, err := png.Decode(bytes.NewReader(file))
 	require.NoError(t, err)
 
-	k := 200.0 / 72 * 8 / 11
-	ink := func(r image.Rectangle) (n int) {
-		for y := r.Min.Y; y < r.Max.Y; y++ {
-			for x := r.Min.X; x < r.Max.X; x++ {
-				if g, _, _, _ := i.At(x, y).RGBA(); g < 0x8000 {
-					n++
-				}
+	return decoded{file, picture, dpi / 72 * 8 / 11}
+}
+
+// colourAt returns the colour at a place in px.
+func (d decoded) colourAt(x, y float64) color.RGBA {
+	r, g, b, a := d.picture.At(int(x*d.scale), int(y*d.scale)).RGBA()
+	return color.RGBA{uint8(r >> 8), uint8(g >> 8), uint8(b >> 8), uint8(a >> 8)}
+}
+
+// plotArea is the plotting area of the small figure in px, by the scales in its SVG.
+type plotArea struct{ left, right, bottom, top float64 }
+
+// plotAreaOf reads the plotting area of the small figure.
+func plotAreaOf(t *testing.T) plotArea {
+	t.Helper()
+
+	svg := string(figure.Draw(small(), figure.Options{}))
+	ends := regexp.MustCompile(`data-xscale="lin 0 2 ([\d.]+) ([\d.]+)" data-yscale="lin 0 1 ([\d.]+) ([\d.]+)"`).
+		FindStringSubmatch(svg)
+	corner := regexp.MustCompile(`class="panel" transform="translate\(0 ([\d.]+)\)`).FindStringSubmatch(svg)
+	require.Len(t, ends, 5)
+	require.Len(t, corner, 2)
+
+	var area plotArea
+	var y float64 // of the panel, from which the scales count
+	numbers := strings.Join(append(ends[1:], corner[1]), " ")
+	_, err := fmt.Sscan(numbers, &area.left, &area.right, &area.bottom, &area.top, &y)
+	require.NoError(t, err)
+
+	return plotArea{area.left, area.right, area.bottom + y, area.top + y}
+}
+
+// place returns the place in px of a point, as shares of the area from its left and lower edge.
+func (a plotArea) place(x, y float64) (left, top float64) {
+	return a.left + x*(a.right-a.left), a.bottom + y*(a.top-a.bottom)
+}
+
+// The picture has as many dots as its width takes, 84 mm/25.4·300 = 992.1, and states its resolution, 300/0.0254 dots
+// per metre. It is the same every time, and a resolution beyond the limit is refused.
+func TestPNG(t *testing.T) {
+	d := pictureOf(t, 300)
+	assert.Equal(t, 992, d.picture.Bounds().Dx(), "dots")
+
+	chunk := bytes.Index(d.file, []byte("pHYs"))
+	require.Positive(t, chunk)
+	assert.Equal(t, uint32(11811), binary.BigEndian.Uint32(d.file[chunk+4:]), "dots per metre")
+	assert.Equal(t, byte(1), d.file[chunk+12], "the unit is the metre")
+
+	assert.Equal(t, d.file, pictureOf(t, 300).file)
+
+	_, err := PNG(small(), 1e9)
+	assert.ErrorContains(t, err, "dots per inch")
+}
+
+// The picture has the colours of the palette at places worked out by hand, and nothing outside of the panel.
+func TestColours(t *testing.T) {
+	d := pictureOf(t, 300)
+	area := plotAreaOf(t)
+	assert.Equal(t, color.RGBA{0xbc, 0xd3, 0xe6, 0xff}, d.colourAt(area.place(0.25, 0.9)), "the lower band, of total")
+
+	// The floor's #00735c at 22 % on it: 0xbc·0.78 = 146.6, 0xe6·0.78 + 0x5c·0.22 = 199.6.
+	upper := d.colourAt(area.place(0.1, 0.3))
+	assert.InDelta(t, 146.6, upper.R, 1.5, "red of the upper band")
+	assert.InDelta(t, 199.6, upper.B, 1.5, "blue of the upper band")
+
+	assert.Equal(t, color.RGBA{255, 255, 255, 255}, d.colourAt(area.place(0.05, 1.06)), "above the panel")
+}
+
+// darkDots counts the dark dots in a rectangle, in px.
+func (d decoded) darkDots(left, top, right, bottom float64) int {
+	count := 0
+	for y := int(top * d.scale); y < int(bottom*d.scale); y++ {
+		for x := int(left * d.scale); x < int(right*d.scale); x++ {
+			if d.colourAt((float64(x)+0.5)/d.scale, (float64(y)+0.5)/d.scale).R < 0x80 {
+				count++
 			}
 		}
-
-		return n
 	}
 
-	h := float64(i.Bounds().Dy()) / k
+	return count
+}
 
-	// The note begins at 4 px, 4 px above the lower end; the axis's label is upright at 11 px.
-	if n := ink(image.Rect(int(4*k), int((h-13)*k), int(60*k), int((h-3)*k))); n < 100 {
-		t.Errorf("the note has %d dark dots", n)
-	}
-
-	if n := ink(image.Rect(int(2*k), int(20*k), int(12*k), int(h*k)-30)); n < 10 {
-		t.Errorf("the label of the axis has %d dark dots", n)
-	}
+// Letters have ink: the place of a text is darker than paper, that of an upright one too. The note begins at 4 px, 4 px
+// above the lower end; the axis's label is upright at 11 px.
+func TestLetters(t *testing.T) {
+	d := pictureOf(t, 200)
+	height := float64(d.picture.Bounds().Dy()) / d.scale
+	assert.GreaterOrEqual(t, d.darkDots(4, height-13, 60, height-3), 100, "dark dots of the note")
+	assert.GreaterOrEqual(t, d.darkDots(2, 20, 12, height-30/d.scale), 10, "dark dots of the axis's label")
 }
 
 // The curves of a circle stay within 0.03 % of its radius; expected by the known error
@@ -229,7 +250,7 @@ func TestEveryMark(t *testing.T) {
 
 	p := figure.Panel{Title: "v̂ \"", X: figure.Axis{Label: "x"}, Y: figure.Axis{Label: "y"}}
 	for k := figure.Points; k <= figure.Labels; k++ {
-		for _, shape := range []string{"", "ring", "square", "diamond"} {
+		for _, shape := range []string{"", "ring", "square", "diamond", "bound"} {
 			p.Marks = append(p.Marks, figure.Mark{
 				Kind: k, Name: fmt.Sprint("k", k, shape), Class: "mean", Shape: shape, Dashed: true, X: x, Y: []float64{1, 2, 3},
 				Lo: []float64{0, 1, math.NaN()}, Hi: []float64{2, 3, math.NaN()}, Text: []string{"a", "", "b"},
