@@ -69,7 +69,7 @@ func (r *Scores) judgeTotal(s Set, total, epistemic []float64) {
 
 	r.set("r2", r2)
 
-	if _, conditions := dense(s.Condition); conditions < 2 {
+	if numbered(s.Condition).count < 2 {
 		r.undefine("one condition only", "r2")
 	}
 
@@ -175,9 +175,9 @@ func ence(bins [][]int, total, square []float64) float64 {
 // condition, and noise with the rest of the total. The errors of different conditions are independent here. In practice
 // neighbours are correlated, so that the reference is a lower bound.
 func enceReference(s Set, bins [][]int, total, epistemic []float64) (mean, q95 float64) {
-	condition, conditions := dense(s.Condition)
-	rng := rand.New(rand.NewPCG(0x656e6365, 1)) // "ence"
-	shared := make([]float64, conditions*s.Out) // error of the mean at each condition, in its deviations
+	conditions := numbered(s.Condition)
+	rng := rand.New(rand.NewPCG(0x656e6365, 1))       // "ence"
+	shared := make([]float64, conditions.count*s.Out) // error of the mean at each condition, in its deviations
 
 	sdError := make([]float64, len(total))
 	sdNoise := make([]float64, len(total))
@@ -200,7 +200,7 @@ func enceReference(s Set, bins [][]int, total, epistemic []float64) (mean, q95 f
 		}
 
 		for k := range total {
-			err := sdError[k] * shared[condition[k/s.Out]*s.Out+k%s.Out]
+			err := sdError[k] * shared[conditions.index[k/s.Out]*s.Out+k%s.Out]
 			first := err + sdNoise[k]*rng.NormFloat64()
 			second := err + sdNoise[k]*rng.NormFloat64()
 			square[k] = first*first + second*second
@@ -225,12 +225,12 @@ func (r *Scores) judgeEpistemic(s Set, epistemic []float64) {
 	}
 
 	s, epistemic = s.paired(epistemic)
-	run, runs := dense(s.Run)
+	runs := numbered(s.Run)
 	measured := MeasuredError(s)
 	cluster := make([]int, len(s.Mu)) // the run of each value
 	weight := make([]float64, len(measured))
 	for k := range cluster {
-		cluster[k] = run[k/s.Out]
+		cluster[k] = runs.index[k/s.Out]
 		weight[k] = s.weight(k / s.Out)
 	}
 
@@ -243,7 +243,7 @@ func (r *Scores) judgeEpistemic(s Set, epistemic []float64) {
 	}
 
 	calibration := CalibrateCov(product(weight, epistemic), product(weight, measured), cluster, automaticBins)
-	r.ratio(calibration, runs)
+	r.ratio(calibration, runs.count)
 	r.set("nonpositive", calibration.NonPositive)
 
 	var squares []float64 // v̂² − 2v̂e of each value
@@ -255,7 +255,7 @@ func (r *Scores) judgeEpistemic(s Set, epistemic []float64) {
 	r.set("square", square)
 	r.set("square_se", se)
 
-	if runs < 2 {
+	if runs.count < 2 {
 		r.undefine("one run only", "square_se")
 	}
 

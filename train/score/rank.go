@@ -62,7 +62,7 @@ func Ranking(scores [][][]float64, run []int) []Rank {
 // run, and the variance between seeds over their number. The degrees of freedom are those of such a sum (Welch,
 // Satterthwaite), because two seeds show little of their scatter.
 func (r *Rank) test(own, best [][]float64, run []int) {
-	cluster, runs := dense(run)
+	runs := numbered(run)
 	differences := make([]float64, len(run)) // mean over seeds, by row
 	seeds := make([]float64, len(own))       // mean over rows, by seed
 	for k, rows := range own {
@@ -72,7 +72,7 @@ func (r *Rank) test(own, best [][]float64, run []int) {
 		}
 	}
 
-	_, se := ClusteredMean(differences, cluster)
+	_, se := ClusteredMean(differences, runs.index)
 	ofRuns := se * se
 	ofSeeds := 0.0
 	n := float64(len(own))
@@ -82,7 +82,7 @@ func (r *Rank) test(own, best [][]float64, run []int) {
 	}
 
 	r.SE = math.Sqrt(ofRuns + ofSeeds)
-	if runs < 2 {
+	if runs.count < 2 {
 		return
 	}
 
@@ -91,7 +91,7 @@ func (r *Rank) test(own, best [][]float64, run []int) {
 		return
 	}
 
-	parts := ofRuns * ofRuns / float64(runs-1)
+	parts := ofRuns * ofRuns / float64(runs.count-1)
 	if ofSeeds > 0 {
 		parts += ofSeeds * ofSeeds / (n - 1)
 	}

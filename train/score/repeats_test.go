@@ -90,8 +90,7 @@ func TestAllPairsOfRepeats(t *testing.T) {
 func errorOfZero(s triplets.Set) (e, se float64) {
 	set := Set{Set: s, Answers: triplets.Answers{Mu: make([]float64, s.N), Var: make([]float64, s.N)}}
 	numbers := newNumbers(Parts)
-	_, runs := dense(s.Run)
-	set.errors(numbers, []int{0}, s.Run, runs)
+	set.errors(numbers, []int{0}, numbered(s.Run))
 
 	return numbers.find("e").Value, numbers.find("e_se").Value
 }

@@ -57,25 +57,27 @@ type Summary struct {
 // length that Set requires.
 func Summarise(s Set) Summary {
 	s = s.check()
-	cond, conditions := dense(s.Condition)
-	run, runs := dense(s.Run)
-	summary := Summary{Conditions: conditions, Rows: s.N, Runs: runs}
+	conditions := numbered(s.Condition)
+	runs := numbered(s.Run)
+	summary := Summary{Conditions: conditions.count, Rows: s.N, Runs: runs.count}
 
+	var outcomes []int
 	for j := range s.Out {
-		summary.Outcomes = append(summary.Outcomes, s.metrics([]int{j}, cond, conditions, run, runs))
+		outcomes = append(outcomes, j)
+		summary.Outcomes = append(summary.Outcomes, s.metrics([]int{j}, conditions, runs))
 	}
 
-	summary.Numbers = s.metrics(lists.Numbers(s.Out), cond, conditions, run, runs)
+	summary.Numbers = s.metrics(outcomes, conditions, runs)
 	if !math.IsNaN(summary.Get("r2")) {
-		if w := R2Warning(conditions); w != "" {
+		if w := R2Warning(conditions.count); w != "" {
 			summary.Warnings = append(summary.Warnings, w)
 		}
 	}
 
-	if !math.IsNaN(summary.Get("e_se")) && runs < FewRuns {
+	if !math.IsNaN(summary.Get("e_se")) && runs.count < FewRuns {
 		summary.Warnings = append(summary.Warnings, fmt.Sprintf(
-			"%d runs are few for a standard error clustered by run: it is itself uncertain by about %.0f %%", runs,
-			100/math.Sqrt(2*float64(runs-1))))
+			"%d runs are few for a standard error clustered by run: it is itself uncertain by about %.0f %%", runs.count,
+			100/math.Sqrt(2*float64(runs.count-1))))
 	}
 
 	if s.N > 0 && !s.Couples && slices.Equal(s.Y1, s.Y2) {
@@ -120,29 +122,29 @@ func (s Set) check(variances ...[]float64) Set {
 	return s
 }
 
-// metrics computes the numbers of the outcomes cols, as means over these outcomes. cond and run number the conditions
-// and runs of the rows from 0, without gaps; conditions and runs are how many there are.
-func (s Set) metrics(cols, cond []int, conditions int, run []int, runs int) Numbers {
+// metrics computes the numbers of the outcomes cols, as means over these outcomes. conditions and runs are those of the
+// rows.
+func (s Set) metrics(cols []int, conditions, runs numbering) Numbers {
 	m := newNumbers(Parts)
 	if s.N == 0 {
 		m.undefineAll("no rows")
 		return m
 	}
 
-	s.fit(m, cols, conditions)
-	s.covariances(m, cols, cond, conditions)
+	s.fit(m, cols, conditions.count)
+	s.covariances(m, cols, conditions)
 	pairs, _ := s.paired(nil)
 	if s.Alone != nil {
-		run, runs = dense(pairs.Run)
+		runs = numbered(pairs.Run)
 	}
 
-	pairs.errors(m, cols, run, runs)
+	pairs.errors(m, cols, runs)
 	m.undefineRest()
 
 	return m
 }
 
-// fit sets R², the noise ceiling and the pair MSE.
+// fit sets R², the noise ceiling and the pair MSE. conditions is the number of distinct conditions.
 func (s Set) fit(m Numbers, cols []int, conditions int) {
 	flat := ""
 
@@ -181,8 +183,8 @@ func (s Set) fit(m Numbers, cols []int, conditions int) {
 }
 
 // covariances sets the numbers that are means of the model's answers over distinct inputs.
-func (s Set) covariances(m Numbers, cols, cond []int, conditions int) {
-	means := inputMeans{weight: conditionWeights(cond, conditions), columns: cols, outcomes: s.Out}
+func (s Set) covariances(m Numbers, cols []int, conditions numbering) {
+	means := inputMeans{weight: conditionWeights(conditions), columns: cols, outcomes: s.Out}
 	means.set(m, "abs_cov", absolute(s.CovRaw))
 	means.set(m, "abs_cov_centred", absolute(s.Cov))
 	means.set(m, "cov_centred", s.Cov)
@@ -276,8 +278,8 @@ func (s Set) errorUndefined() string {
 	return ""
 }
 
-// errors sets the measured error e and the numbers that follow from it.
-func (s Set) errors(m Numbers, cols, run []int, runs int) {
+// errors sets the measured error e and the numbers that follow from it. runs are the runs of the rows.
+func (s Set) errors(m Numbers, cols []int, runs numbering) {
 	rest := []string{"sum_e_ratio", "sum_e_ratio_se", "calibrated_fraction"}
 	if why := s.errorUndefined(); why != "" {
 		m.undefine(why, append(rest, "e", "e_se")...)
@@ -295,7 +297,7 @@ func (s Set) errors(m Numbers, cols, run []int, runs int) {
 			k := i*s.Out + j
 			e = append(e, s.weight(i)*(s.Y1[k]-s.Mu[k])*(s.Y2[k]-s.Mu[k]))
 			w = append(w, s.weight(i))
-			cluster = append(cluster, run[i])
+			cluster = append(cluster, runs.index[i])
 
 			if s.Cov != nil {
 				cov = append(cov, s.weight(i)*s.Cov[k])
@@ -307,7 +309,7 @@ func (s Set) errors(m Numbers, cols, run []int, runs int) {
 	m.set("e", mean)
 	m.set("e_se", se)
 
-	if runs < 2 {
+	if runs.count < 2 {
 		m.undefine("one run only", "e_se")
 	}
 
@@ -317,7 +319,7 @@ func (s Set) errors(m Numbers, cols, run []int, runs int) {
 	}
 
 	c := CalibrateCov(cov, e, cluster, automaticBins)
-	m.ratio(c, runs)
+	m.ratio(c, runs.count)
 	m.set("calibrated_fraction", c.Agreeing)
 
 	if math.IsNaN(c.Agreeing) {
@@ -384,23 +386,28 @@ func MeasuredError(s Set) []float64 {
 	return list
 }
 
-// dense numbers the distinct ids from 0 in the order of their first appearance. It returns the number of each id, and
-// how many distinct ids there are.
-func dense(ids []int) (index []int, n int) {
+// numbering numbers the distinct conditions or runs of rows from 0, without gaps.
+type numbering struct {
+	index []int // by row: the number of its condition or run
+	count int   // number of distinct conditions or runs
+}
+
+// numbered numbers the distinct ids in the order of their first appearance.
+func numbered(ids []int) numbering {
 	index, distinct := lists.Index(ids)
-	return index, len(distinct)
+	return numbering{index: index, count: len(distinct)}
 }
 
 // conditionWeights returns the weight of each row in a mean that weighs each condition once. The weights sum to 1.
-func conditionWeights(cond []int, conditions int) []float64 {
-	rows := make([]float64, conditions)
-	for _, c := range cond {
+func conditionWeights(conditions numbering) []float64 {
+	rows := make([]float64, conditions.count)
+	for _, c := range conditions.index {
 		rows[c]++
 	}
 
 	var list []float64
-	for _, c := range cond {
-		list = append(list, 1/(rows[c]*float64(conditions)))
+	for _, c := range conditions.index {
+		list = append(list, 1/(rows[c]*float64(conditions.count)))
 	}
 
 	return list

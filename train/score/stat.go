@@ -205,14 +205,14 @@ func ClusteredRatio(num, den []float64, cluster []int) (ratio, se float64) {
 
 	ratio = sumNum / sumDen
 
-	number, clusters := dense(cluster)
-	if clusters < 2 {
+	clusters := numbered(cluster)
+	if clusters.count < 2 {
 		return ratio, math.NaN()
 	}
 
-	residuals := make([]float64, clusters) // sum over each cluster
+	residuals := make([]float64, clusters.count) // sum over each cluster
 	for i := range num {
-		residuals[number[i]] += num[i] - ratio*den[i]
+		residuals[clusters.index[i]] += num[i] - ratio*den[i]
 	}
 
 	squares := 0.0
@@ -220,7 +220,9 @@ func ClusteredRatio(num, den []float64, cluster []int) (ratio, se float64) {
 		squares += r * r
 	}
 
-	return ratio, math.Sqrt(squares*float64(clusters)/float64(clusters-1)) / math.Abs(sumDen)
+	count := float64(clusters.count)
+
+	return ratio, math.Sqrt(squares*count/(count-1)) / math.Abs(sumDen)
 }
 
 // CalibrationBin contains the values of one of several bins of the covariance C with equal counts.
@@ -333,7 +335,7 @@ func calibrationBin(rows []int, cov, e []float64, cluster []int) CalibrationBin 
 		id[k] = cluster[i]
 	}
 
-	_, runs := dense(id)
+	runs := numbered(id).count
 	b := CalibrationBin{N: len(rows), Runs: runs, MeanCov: average(cs, nil)}
 	b.MeanE, b.SE = ClusteredMean(es, id)
 	if runs > 1 {

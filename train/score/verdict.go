@@ -194,7 +194,7 @@ func collectTrust(s Set, total, epistemic []float64, outcomes []int, intervals *
 // setError sets the numbers of runs and values, the error of the mean, and its ratios to the variances that the model
 // predicts.
 func (t *Trust) setError(values *trustValues) {
-	_, t.Runs = dense(values.run)
+	t.Runs = numbered(values.run).count
 	t.Values = 2 * len(values.square)
 	meanE, seE := ClusteredMean(values.e, values.pairRun)
 	t.RMSE = math.Sqrt(math.Max(0, meanE))
@@ -257,7 +257,7 @@ func shareInside(s Set, k int, mid []float64, half float64) float64 {
 
 // setFit sets R² of the mean and the noise ceiling, both means over the outcomes. They stay NaN for a single condition.
 func (t *Trust) setFit(s Set, outcomes []int) {
-	if _, conditions := dense(s.Condition); conditions < 2 {
+	if numbered(s.Condition).count < 2 {
 		return
 	}
 
