@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"doubletake/internal/lists"
 	"doubletake/train/honest/interval"
 	"doubletake/train/honest/scale"
 	"doubletake/train/numbers"
@@ -232,7 +231,12 @@ func (e Experiment) risesWords() string {
 		records = append(records, scale.BuiltInRises())
 	}
 
-	words := strings.Join(lists.Each(records, scale.Rises.Words), " ")
+	var sentences []string
+	for _, record := range records {
+		sentences = append(sentences, record.Words())
+	}
+
+	words := strings.Join(sentences, " ")
 	if ratios == nil {
 		return words
 	}

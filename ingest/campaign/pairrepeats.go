@@ -296,7 +296,11 @@ func (r *tableReader) atSetPoints(x [][]float64) [][]float64 {
 	var columns [][]float64
 	for k, values := range x {
 		if tolerance, scatters := r.options.SetPoints[r.Inputs[k]]; scatters {
-			values = lists.Each(values, condition.SetPointsOf(values, tolerance).At)
+			points := condition.SetPointsOf(values, tolerance)
+			values = slices.Clone(values)
+			for i, v := range values {
+				values[i] = points.At(v)
+			}
 		}
 
 		columns = append(columns, values)

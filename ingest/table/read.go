@@ -254,14 +254,14 @@ func (c *Column) extendFloats(values *array.Float64) {
 
 // extendLists appends lists. It returns an error if they are not of float32, or if a damaged list ends beyond the
 // values.
-func (c *Column) extendLists(lists *array.List) error {
-	values, ok := lists.ListValues().(*array.Float32)
+func (c *Column) extendLists(added *array.List) error {
+	values, ok := added.ListValues().(*array.Float32)
 	if !ok {
-		return fmt.Errorf("column %q is a list of %s, expected float32", c.Name, lists.ListValues().DataType())
+		return fmt.Errorf("column %q is a list of %s, expected float32", c.Name, added.ListValues().DataType())
 	}
 
-	for i := range lists.Len() {
-		lo, hi := lists.ValueOffsets(i)
+	for i := range added.Len() {
+		lo, hi := added.ValueOffsets(i)
 		if lo < 0 || hi < lo || hi > int64(values.Len()) {
 			return fmt.Errorf("column %q: list %d has the values %d to %d of %d", c.Name, i+1, lo, hi, values.Len())
 		}

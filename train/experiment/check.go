@@ -212,7 +212,11 @@ func (e *Experiment) checkBlocks(split Split, train []int) error {
 		return nil // only the files state the condition, or the groups are names
 	}
 
-	_, values := lists.Index(lists.Pick(column, train))
+	values := map[float64]bool{} // of the training set
+	for _, i := range train {
+		values[column[i]] = true
+	}
+
 	blocks := e.Honest.Blocks
 	if blocks > len(values) {
 		return setting.Errorf("honest.blocks", "expected up to %d blocks of %s, as many as it has values in the "+

@@ -8,7 +8,6 @@ import (
 	"doubletake/ingest/condition"
 	"doubletake/ingest/setting"
 	"doubletake/ingest/spelling"
-	"doubletake/internal/lists"
 	"doubletake/train"
 	"doubletake/train/holdout"
 	"doubletake/train/triplets"
@@ -147,16 +146,24 @@ func constantInput(split Split, input string, value float64) error {
 
 // testRows lists the rows that are held out.
 func testRows(held []bool) []int {
-	isHeld := func(i int) bool { return held[i] }
-	test, _ := lists.Split(lists.Numbers(len(held)), isHeld)
+	var test []int
+	for i, isHeld := range held {
+		if isHeld {
+			test = append(test, i)
+		}
+	}
 
 	return test
 }
 
 // trainRows lists the rows that are not held out.
 func trainRows(held []bool) []int {
-	isHeld := func(i int) bool { return held[i] }
-	_, train := lists.Split(lists.Numbers(len(held)), isHeld)
+	var train []int
+	for i, isHeld := range held {
+		if !isHeld {
+			train = append(train, i)
+		}
+	}
 
 	return train
 }

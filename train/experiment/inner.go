@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"doubletake/ingest/setting"
-	"doubletake/internal/lists"
 	"doubletake/train/holdout"
 	"doubletake/train/honest"
 )
@@ -32,8 +31,8 @@ func (e *Experiment) Inner(split Split, condition string) ([]Split, error) {
 			"be planned; name another condition", condition)
 	}
 
-	trained := func(v float64) bool { return e.trainsOn(split.Test, condition, v) }
-	values, _ := lists.Split(all, trained)
+	isHeld := func(v float64) bool { return !e.trainsOn(split.Test, condition, v) }
+	values := slices.DeleteFunc(slices.Clone(all), isHeld)
 	grouping := honest.Learner{Condition: condition, Tolerance: split.Test.Within(condition)}.Grouping(values)
 	if len(grouping.Names) < 2 {
 		return nil, setting.Errorf(key, "expected at least 2 groups of %s in the training set of split %q, found %d",

@@ -67,7 +67,7 @@ func (e either) Within(condition string) float64 {
 }
 
 func (e either) forSplit(split string, inputs []string) Holdout {
-	return either(lists.Each(e, func(h Holdout) Holdout { return For(h, split, inputs) }))
+	return either(eachFor(e, split, inputs))
 }
 
 // EachCombination returns a holdout for each combination of one holdout from each list. It skips combinations that hold

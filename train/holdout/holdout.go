@@ -11,8 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"doubletake/internal/lists"
 )
 
 // Rows is a list of rows with conditions: a table of triplets, or the conditions that are known before files are read.
@@ -92,13 +90,11 @@ func AtSetPoints(h Holdout, find func(condition string, v float64) (setPoint flo
 
 // replaceLists returns h with each list of values replaced by the holdout that other returns for it.
 func replaceLists(h Holdout, other func(condition string, l list) Holdout) Holdout {
-	replaced := func(part Holdout) Holdout { return replaceLists(part, other) }
 	switch h := h.(type) {
 	case all:
-		return all(lists.Each(h, replaced))
+		return all(replaceListsOf(h, other))
 	case either:
-		return either(lists.Each(h, replaced))
-
+		return either(replaceListsOf(h, other))
 	case term:
 		if l, ok := h.selection.(list); ok {
 			return other(h.condition, l)
@@ -106,6 +102,16 @@ func replaceLists(h Holdout, other func(condition string, l list) Holdout) Holdo
 	}
 
 	return h
+}
+
+// replaceListsOf does for each part of a holdout what replaceLists does.
+func replaceListsOf(parts []Holdout, other func(condition string, l list) Holdout) []Holdout {
+	var replaced []Holdout
+	for _, part := range parts {
+		replaced = append(replaced, replaceLists(part, other))
+	}
+
+	return replaced
 }
 
 // About returns h with lists of values that also hold out other values for which equal returns true with a listed
@@ -127,7 +133,12 @@ func All(parts ...Holdout) Holdout {
 
 // joined joins the words for the parts of a holdout.
 func joined(parts []Holdout, separator string) string {
-	return strings.Join(lists.Each(parts, Holdout.String), separator)
+	var words []string
+	for _, part := range parts {
+		words = append(words, part.String())
+	}
+
+	return strings.Join(words, separator)
 }
 
 // all holds out the rows that each of the parts holds out.
@@ -204,7 +215,17 @@ func (a all) Within(condition string) (widest float64) {
 }
 
 func (a all) forSplit(split string, inputs []string) Holdout {
-	return all(lists.Each(a, func(h Holdout) Holdout { return For(h, split, inputs) }))
+	return all(eachFor(a, split, inputs))
+}
+
+// eachFor returns the parts of a holdout for a split and for the network's inputs, as For does.
+func eachFor(parts []Holdout, split string, inputs []string) []Holdout {
+	var list []Holdout
+	for _, part := range parts {
+		list = append(list, For(part, split, inputs))
+	}
+
+	return list
 }
 
 // For returns a holdout for the split with the given name and for the network's inputs, whose distinct values are the

@@ -183,13 +183,21 @@ func fewer(s triplets.Set, most int) triplets.Set {
 
 	means := s.Select(first)
 	for i, rows := range parts {
-		y1 := lists.Rows(s.Y1, s.Out, rows)
-		y2 := lists.Rows(s.Y2, s.Out, rows)
 		for j := range s.Out {
-			means.Y1[i*s.Out+j] = stat.Mean(lists.Column(y1, s.Out, j), nil)
-			means.Y2[i*s.Out+j] = stat.Mean(lists.Column(y2, s.Out, j), nil)
+			means.Y1[i*s.Out+j] = meanOfRows(s.Y1, s.Out, rows, j)
+			means.Y2[i*s.Out+j] = meanOfRows(s.Y2, s.Out, rows, j)
 		}
 	}
 
 	return means
+}
+
+// meanOfRows returns the mean of outcome j over some rows of y, rows × outcomes.
+func meanOfRows(y []float64, outcomes int, rows []int, j int) float64 {
+	var own []float64
+	for _, i := range rows {
+		own = append(own, y[i*outcomes+j])
+	}
+
+	return stat.Mean(own, nil)
 }

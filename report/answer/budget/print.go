@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"doubletake/internal/lists"
 	"doubletake/report"
 	"doubletake/train/numbers"
 )
@@ -184,10 +183,15 @@ func JSON(list []Result) []numbers.Object {
 			naive = math.NaN() // JSON writes NaN as null
 		}
 
+		var sources []numbers.Object
+		for _, component := range r.uncertain() {
+			sources = append(sources, component.document())
+		}
+
 		return numbers.Object{
 			"outcome", r.Outcome, "unit", r.Unit, "at", r.At, "value", r.Value, "standard_u", r.U, "dof", r.DoF, "k", r.K,
 			"expanded_u", r.Expanded, "level", r.Level, "naive_standard_error", naive, "scatter_pooled_over", r.Pooled,
-			"sources", lists.Each(r.uncertain(), Component.document), "monte_carlo", r.MonteCarlo,
+			"sources", sources, "monte_carlo", r.MonteCarlo,
 			"not_in_this_budget", r.Unseen,
 		}
 	})

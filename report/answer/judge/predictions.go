@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"doubletake/ingest/fault"
-	"doubletake/internal/lists"
 	"doubletake/report/pairs"
 	"doubletake/train/triplets"
 )
@@ -93,15 +92,19 @@ func (p *predictions) readColumns(set triplets.Set, suffix string) ([]float64, e
 }
 
 // suffixes lists the suffixes of an outcome's columns that are read.
-var suffixes = append([]string{
-	"", "_low", "_high", "_low_68", "_high_68", "_epistemic", "_sd", "_sd_epistemic", "_sd_noise",
-},
-	lists.Each(triplets.AnswerColumns[1:], func(column triplets.AnswerColumn) string { return column.Suffix })...)
+func suffixes() []string {
+	list := []string{"", "_low", "_high", "_low_68", "_high_68", "_epistemic", "_sd", "_sd_epistemic", "_sd_noise"}
+	for _, column := range triplets.AnswerColumns[1:] {
+		list = append(list, column.Suffix)
+	}
+
+	return list
+}
 
 // unused lists the columns that are named like an outcome with a suffix that is not read, such as y_std. A column
 // y_b_sd is read if there is an outcome y_b, although an outcome y has no suffix _b_sd.
 func (p *predictions) unused(outcomes []string) []string {
-	known := slices.Concat(suffixes, []string{
+	known := slices.Concat(suffixes(), []string{
 		"_mu", "_1", "_2", "_sd_claimed", "_largest_left_out", "_no_interval", "_before_measuring",
 	})
 
@@ -179,7 +182,7 @@ func (p *predictions) read(set triplets.Set, o Options) (*given, []string, error
 // that are not judged.
 func (p *predictions) readAllColumns(set triplets.Set) (stated map[string][]float64, notes []string, err error) {
 	stated = map[string][]float64{}
-	for _, suffix := range suffixes {
+	for _, suffix := range suffixes() {
 		stated[suffix], err = p.readColumns(set, suffix)
 		if err != nil {
 			return nil, nil, err

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math"
 
-	"doubletake/internal/lists"
 	"doubletake/train/honest/interval"
 	"doubletake/train/numbers"
 	"doubletake/train/score"
@@ -34,9 +33,12 @@ func (a *Answer) JSON() numbers.Object { return a.document(a.conditionObjects())
 // conditionObjects returns the elements of the document's part conditions.
 func (a *Answer) conditionObjects() []numbers.Object {
 	columns := a.columns()
-	condition := func(i int) numbers.Object { return a.condition(i, columns) }
+	objects := []numbers.Object{} // not nil, so that the JSON of no conditions is []
+	for i := range a.Network.N {
+		objects = append(objects, a.condition(i, columns))
+	}
 
-	return numbers.Objects(lists.Numbers(a.Network.N), condition)
+	return objects
 }
 
 // document returns the answer as a document with the given part conditions.

@@ -149,9 +149,10 @@ func learn(left []Group, outcomes int, prior Prior, n Noise, z, gammas []float64
 		}
 	}
 
-	all = start.posterior(marginals, lists.Numbers(len(left)), gammas, z[len(left)])
+	groups := lists.Numbers(len(left))
+	all = start.posterior(marginals, groups, gammas, z[len(left)])
 	for h := range left {
-		rest := slices.Delete(lists.Numbers(len(left)), h, h+1)
+		rest := slices.Delete(slices.Clone(groups), h, h+1)
 		rests = append(rests, start.posterior(marginals, rest, gammas, z[h]))
 	}
 
