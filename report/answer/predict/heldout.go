@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"path/filepath"
 	"slices"
 
+	"doubletake/ingest/fault"
 	"doubletake/ingest/table"
 	"doubletake/train/honest"
 	"doubletake/train/honest/interval"
@@ -63,7 +65,8 @@ func (p place) isBeyond(other place) bool { return p.Distance > other.Distance*(
 func (m *Models) addTest(dir string, model *honest.Model, records []score.OutcomeTrust) error {
 	part := heldOutPart{records: records}
 	m.Intervals = worstOf(m.Intervals, records)
-	tab, err := table.Read(filepath.Join(dir, heldOutFile))
+	path := filepath.Join(dir, heldOutFile)
+	tab, err := table.ReadVerified(path)
 	isKnown := model != nil && model.Calibration != nil && !errors.Is(err, fs.ErrNotExist)
 	if !isKnown {
 		m.tests = append(m.tests, part)
@@ -71,7 +74,7 @@ func (m *Models) addTest(dir string, model *honest.Model, records []score.Outcom
 	}
 
 	if err != nil {
-		return fmt.Errorf("read the held-out conditions: %w", err)
+		return fault.In(path, err)
 	}
 
 	x, things, err := heldOutConditions(tab, model)
@@ -158,8 +161,8 @@ func (h heldOutPart) shows(x []float64, p place) bool {
 
 // encloses reports whether input k of x lies between the held-out values of this input.
 func (h heldOutPart) encloses(k int, x []float64) bool {
-	low := x[k] + 1
-	high := x[k] - 1
+	low := math.Inf(1)
+	high := math.Inf(-1)
 	for i := k; i < len(h.x); i += len(x) {
 		low = min(low, h.x[i])
 		high = max(high, h.x[i])
