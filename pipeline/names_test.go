@@ -45,6 +45,17 @@ func columnName() *rapid.Generator[string] {
 	)
 }
 
+// The folder of an experiment must not take the place of a report on all experiments.
+func TestExperimentNamedLikeAReport(t *testing.T) {
+	for name, report := range map[string]string{
+		"report.html": "report.html", "Report.HTML": "report.html", "report.md": "report.md",
+	} {
+		yaml := "version: 1\nexperiments: {" + name + ": {ingest: {simulate: {campaign: toy}}}}\n"
+		words := "experiments." + name + ": expected another name: in the work directory " + report + " is a report"
+		assertRefuses(t, t.TempDir(), yaml, words)
+	}
+}
+
 // namedRun runs a campaign whose input and outcome have the given names.
 type namedRun func(dir, input, outcome string) error
 

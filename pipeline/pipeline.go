@@ -132,7 +132,35 @@ func Load(path string, extra ...config.Split) (*Project, error) {
 	project.Plan = project.planned.Plan
 	project.Warnings = project.planned.Warnings
 
+	if err := project.checkNames(); err != nil {
+		return nil, err
+	}
+
 	return project, nil
+}
+
+// checkNames returns an error if the folder of an experiment would take the place of a file that the plan publishes in
+// the work directory itself: a report on all experiments.
+func (p *Project) checkNames() error {
+	var reports []string
+	for _, task := range p.Plan.Tasks {
+		for _, link := range task.Publish {
+			if filepath.Base(link.Path) == link.Path {
+				reports = append(reports, link.Path)
+			}
+		}
+	}
+
+	for _, e := range p.File.Experiments {
+		for _, name := range reports {
+			if strings.EqualFold(e.Family(), name) { // on Windows and macOS letter case makes no difference
+				return p.File.Errorf("experiments."+e.Name, "expected another name: in the work directory %s is a report on "+
+					"all experiments", name)
+			}
+		}
+	}
+
+	return nil
 }
 
 // CheckFiles returns the error with which a run would stop later: missing columns, recordings that are too short,
