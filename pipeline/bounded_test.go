@@ -119,7 +119,8 @@ func writeConstants(t *testing.T, dir string, n int) {
 	writeExperiment(t, dir, strings.Replace(listedRecordings, "}}", section, 1))
 }
 
-// writeTolerances writes a table of n rows, two of which repeat each other within the tolerance of their condition.
+// writeTolerances writes a table of n rows. Each row with an even number and the next row repeat each other within the
+// tolerance of their condition.
 func writeTolerances(t *testing.T, dir string, n int) {
 	t.Helper()
 

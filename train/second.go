@@ -20,8 +20,8 @@ import (
 // active units into the matrix of the next layer. The result is the same function for a fraction of the work: bad
 // bounds would cost time, but never change the result.
 //
-// To classify a unit, its pre-activation is bounded by |g·ε| ≤ |g|·reach (Cauchy and Schwarz) if it is c +
-// g·ε. That is exact in the first layer. In later layers, an undecided unit with a pre-activation p in [l, u]
+// A unit is classified by the bounds of its pre-activation. If the pre-activation is c + g·ε, it lies within
+// c ± |g|·reach, because |g·ε| ≤ |g|·reach (Cauchy and Schwarz). It has this form in the first layer. In later layers, an undecided unit with a pre-activation p in [l, u]
 // enters by its linear relaxation, max(0, p) = s·p + τ ± τ with s = u/(u−l) and τ = −s·l/2 (Zhang et al.
 // 2018, CROWN). The relaxation keeps the cancellation between units. So the bound of a later unit is its linear form
 // ± |g|·reach ± rho.

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The expected derivatives are closed forms and, for every function, a central
-// difference. The values are the same as by AddOutcomes.
+// The expected derivatives are closed forms and, for every function, a central difference. The expected values are
+// those that AddOutcomes computes without derivatives.
 func TestDifferentiate(t *testing.T) {
 	const (
 		x = 0.7

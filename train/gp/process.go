@@ -407,7 +407,8 @@ func (r *withoutRows) errors() (difference, variance []float64) {
 	var shifts mat.Dense // of the rows by the offsets of all levels, (chol(Q)⁻¹W_R)ᵀ·chol(Q)⁻¹
 	shifts.Mul(mat.NewDense(n, r.offsets.columns(), r.offsetPart).T(), mat.NewDense(n, n, inverted))
 
-	// The shifts contain the offsets of all levels of the rows, also of the rows that are left out, so no level is new.
+	// The shifts contain the offsets of all levels of the rows, also of the rows that are left out. So no level is new,
+	// and add needs to know only this: level 0 stands for any known level.
 	mean := make([]float64, n)
 	level := make([]int, n*len(r.offsets.count))
 	r.offsets.add(level, shifts.RawMatrix().Data, mean, variance)

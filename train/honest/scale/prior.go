@@ -23,8 +23,8 @@ type Prior struct {
 	// ClaimFloor and ClaimRatio are for models whose claims are too small by orders of magnitude, and not everywhere by
 	// the same factor. Claims below the share ClaimFloor of the mean claim on the left-out groups are raised to this
 	// share. Then all claims are multiplied by one factor, with which the mean squared error on the left-out groups is at
-	// most ClaimRatio times the mean claim. With fewer than MinGroups left-out groups the factor is ClaimRatio. If
-	// ClaimFloor is 0, claims stay as they are.
+	// most ClaimRatio times the mean claim. With fewer than MinGroups left-out groups the factor is ClaimRatio. The factor
+	// is 1 if it would be less. If ClaimFloor is 0, claims stay as they are.
 	ClaimFloor float64 `json:"claim_floor,omitempty"`
 	ClaimRatio float64 `json:"claim_ratio,omitempty"`
 

@@ -57,14 +57,18 @@ type Group struct {
 
 	// Row-major, conditions × outcomes:
 	Residual []float64 // mean of all measurements of the condition, less the prediction
-	Noise    []float64 // twice the noise variance of this mean: σ²/n for n pairs
+	Noise    []float64 // twice the noise variance of this mean: σ²/n for n pairs, which are 2n measurements
 	Claim    []float64 // v̂
 
 	Distance []float64 // by condition: distance to the measured groups, which is positive; 1 for labels
 }
 
-// check panics if a slice does not have the length of the group.
+// check panics if a group has no condition, or if a slice does not have the length of the group.
 func (g Group) check(outcomes int) {
+	if g.Conditions < 1 {
+		panic("scale: a group without conditions")
+	}
+
 	n := g.Conditions * outcomes
 	if len(g.Residual) != n || len(g.Noise) != n || len(g.Claim) != n || len(g.Distance) != g.Conditions {
 		panic(fmt.Sprintf("scale: a group of %d conditions and %d outcomes has slices of %d, %d, %d and %d numbers",
@@ -91,17 +95,18 @@ type Scale struct {
 // Learn returns the posterior of the scale of a new group, and for each left-out group the posterior by the other
 // groups, which gives the intervals of this group. The stated noise of the groups is multiplied by the scale of n;
 // Exact leaves it as it is. f, the factor of claims and n are learned from all groups, also for the posteriors without
-// one. With fewer than MinGroups groups, posteriors are the prior. Learn panics if a slice of a group has a wrong
-// length.
+// one. With fewer than MinGroups groups, posteriors are the prior. Learn panics if a group has no condition, or if a
+// slice of a group has a wrong length.
 func Learn(left []Group, outcomes int, prior Prior, n Noise) (all *Scale, rests []*Scale) {
 	noRises := make([]float64, len(left)+1)
 	onlyZero := []float64{0} // γ = 0: rises do not count
 	return learn(left, outcomes, prior, n, noRises, onlyZero)
 }
 
-// LearnRising returns what Learn returns if γ·z is added to ln λ of each group. z are the rises of ln E|cov| of the
-// network in the left-out groups, and then in the new group, less the mean over the left-out groups. γ is averaged over
-// a grid by its evidence (docs/honest.md). E|cov| is the mean absolute covariance of a network's two answers.
+// LearnRising returns what Learn returns if γ·z is added to ln λ of each group. z has one rise for each left-out group,
+// in the order of left, and then the rise of the new group. A rise is how much ln E|cov| of the network grows from the
+// training groups to the group, less the mean growth over the left-out groups; E|cov| is the mean absolute covariance of
+// the network's two answers. γ is averaged over a grid by its evidence (docs/honest.md).
 func LearnRising(left []Group, outcomes int, prior Prior, n Noise, z []float64) (all *Scale, rests []*Scale) {
 	return learn(left, outcomes, prior, n, z, gridGamma)
 }
@@ -132,9 +137,12 @@ func learn(left []Group, outcomes int, prior Prior, n Noise, z, gammas []float64
 		g.check(outcomes)
 	}
 
-	start := Scale{Prior: prior, Ratio: 1, Factor: max(1, prior.ClaimRatio), Noise: n}
+	start := Scale{Prior: prior, Ratio: 1, Factor: 1, Noise: n}
+	if prior.ClaimFloor > 0 {
+		start.Factor = max(1, prior.ClaimRatio)
+	}
+
 	if len(left) >= MinGroups {
-		start.Factor = 1
 		start.raiseClaims(left)
 		start.Ratio = start.ratio(left)
 	}

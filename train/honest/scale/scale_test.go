@@ -467,6 +467,29 @@ func TestClaimFloor(t *testing.T) {
 	assert.Less(t, covered["wide"], 0.85, "coverage without the floor of claims")
 }
 
+// The factor of claims without left-out groups, as the comment of Prior says: ClaimRatio, but at least 1, and 1 if the
+// prior has no ClaimFloor. Two groups without a floor have the same factor as none.
+func TestClaimFactorWithoutGroups(t *testing.T) {
+	for _, c := range []struct{ floor, ratio, want float64 }{
+		{0, 0, 1}, {0, 10, 1}, {0.1, 10, 10}, {0.1, 1, 1}, {0.1, 0.2, 1},
+	} {
+		prior := named(t, "wide")
+		prior.ClaimFloor = c.floor
+		prior.ClaimRatio = c.ratio
+		require.NoError(t, prior.Check())
+
+		all, _ := Learn(nil, 1, prior, Exact)
+		assert.Equal(t, c.want, all.Factor, "floor %g, ratio %g", c.floor, c.ratio)
+		if c.floor > 0 {
+			continue
+		}
+
+		group := Group{Conditions: 1, Residual: []float64{1}, Noise: []float64{0.1}, Claim: []float64{1}, Distance: []float64{1}}
+		all, _ = Learn([]Group{group, group}, 1, prior, Exact)
+		assert.Equal(t, c.want, all.Factor, "two groups, ratio %g", c.ratio)
+	}
+}
+
 // Expected by hand: claims of mean 0.02 and 0.04 have the floor 0.05·0.03. The squared errors of 1 − 0.1/2 and 4 −
 // 0.1/2 may be ten times the mean claim of 0.03. Claims are never made smaller, and stay as they are with the wide
 // prior.
@@ -530,6 +553,9 @@ func TestScaleCheck(t *testing.T) {
 
 // Expected: a panic with the sizes, because slices that do not fit are a mistake of the program.
 func TestLearnPanics(t *testing.T) {
+	assert.PanicsWithValue(t, "scale: a group without conditions", func() {
+		Learn([]Group{{}}, 1, named(t, "wide"), Exact)
+	})
 	wide := named(t, "wide")
 	assert.PanicsWithValue(t, "scale: a group of 2 conditions and 1 outcomes has slices of 1, 0, 0 and 0 numbers", func() {
 		Learn([]Group{{Conditions: 2, Residual: []float64{1}}}, 1, wide, Exact)
