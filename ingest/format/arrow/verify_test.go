@@ -406,7 +406,7 @@ func TestVerifyRefusesExponential(t *testing.T) {
 // A batch that is damaged is an error each time, and the others are read.
 func TestRecordingDamagedBatch(t *testing.T) {
 	files := kindFiles(t)
-	found := slices.IndexFunc(files, func(k KIND) bool { return k.name == "numbers, Zstandard" })
+	found := slices.IndexFunc(files, func(k kindFile) bool { return k.name == "numbers, Zstandard" })
 	require.GreaterOrEqual(t, found, 0, "no file is called so")
 	k := files[found]
 

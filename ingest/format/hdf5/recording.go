@@ -187,12 +187,14 @@ func (h *recording) dataset(dataset *Dataset) error {
 	}
 
 	attrs := h.attributes(dataset, name)
+	if dataset.Type.Class == Compound {
+		return h.table(dataset, name, attrs)
+	}
+
 	packing, err := h.packing(dataset)
 
 	err = cmp.Or(dataset.err, err)
 	switch {
-	case dataset.Type.Class == Compound:
-		return h.table(dataset, name, attrs)
 	case err != nil:
 		h.r.Unread(name, dataset.Type.Class != Reference, err.Error())
 		return nil
