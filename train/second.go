@@ -21,10 +21,10 @@ import (
 // bounds would cost time, but never change the result.
 //
 // A unit is classified by the bounds of its pre-activation. If the pre-activation is c + g·ε, it lies within
-// c ± |g|·reach, because |g·ε| ≤ |g|·reach (Cauchy and Schwarz). It has this form in the first layer. In later layers, an undecided unit with a pre-activation p in [l, u]
-// enters by its linear relaxation, max(0, p) = s·p + τ ± τ with s = u/(u−l) and τ = −s·l/2 (Zhang et al.
-// 2018, CROWN). The relaxation keeps the cancellation between units. So the bound of a later unit is its linear form
-// ± |g|·reach ± rho.
+// c ± |g|·reach, because |g·ε| ≤ |g|·reach (Cauchy and Schwarz). It has exactly this form in the first layer. In later
+// layers, an undecided unit with a pre-activation p in [l, u] enters by its linear relaxation, max(0, p) = s·p + τ ± τ
+// with s = u/(u−l) and τ = −s·l/2 (Zhang et al. 2018, CROWN). The relaxation keeps the cancellation between units. So
+// the bound of a later unit is its linear form ± |g|·reach ± rho.
 type second struct {
 	*net[float32]
 	base   int         // rows of the basis for ε and 1, with padding

@@ -17,8 +17,8 @@ import (
 
 // By hand: an angle of π/3 from the axis is 30° from the plane, and a derived condition, "twice", takes the converted
 // angle. The condition "later" needs a speed that is not known yet, so that it is not computed, and three conditions
-// remain. In a table, the unit of a header is converted, 0.5 rad to 28.6°, but the unit of the settings counts more than
-// the header's: 50 stays 50 1/min, although the header states Hz.
+// remain. In a table, the unit of a header is converted, 0.5 rad to 28.6°. The unit of the settings counts more than
+// the unit of the header: 50 stays 50 1/min, although the header states Hz.
 func TestConvert(t *testing.T) {
 	n, err := units.ToName("theta_deg", "rad")
 	require.NoError(t, err)

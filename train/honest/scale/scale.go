@@ -105,8 +105,8 @@ func Learn(left []Group, outcomes int, prior Prior, n Noise) (all *Scale, rests 
 
 // LearnRising returns what Learn returns if γ·z is added to ln λ of each group. z has one rise for each left-out group,
 // in the order of left, and then the rise of the new group. A rise is how much ln E|cov| of the network grows from the
-// training groups to the group, less the mean growth over the left-out groups; E|cov| is the mean absolute covariance of
-// the network's two answers. γ is averaged over a grid by its evidence (docs/honest.md).
+// training groups to the group, less the mean growth over the left-out groups. E|cov| is the mean absolute covariance
+// of the network's two answers. γ is averaged over a grid by its evidence (docs/honest.md).
 func LearnRising(left []Group, outcomes int, prior Prior, n Noise, z []float64) (all *Scale, rests []*Scale) {
 	return learn(left, outcomes, prior, n, z, gridGamma)
 }

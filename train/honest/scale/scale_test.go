@@ -484,7 +484,8 @@ func TestClaimFactorWithoutGroups(t *testing.T) {
 			continue
 		}
 
-		group := Group{Conditions: 1, Residual: []float64{1}, Noise: []float64{0.1}, Claim: []float64{1}, Distance: []float64{1}}
+		one := []float64{1}
+		group := Group{Conditions: 1, Residual: one, Noise: []float64{0.1}, Claim: one, Distance: one}
 		all, _ = Learn([]Group{group, group}, 1, prior, Exact)
 		assert.Equal(t, c.want, all.Factor, "two groups, ratio %g", c.ratio)
 	}
