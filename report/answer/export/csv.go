@@ -31,11 +31,33 @@ func CSV(w io.Writer, t *table.Table) error {
 			fields[i] = cell(&t.Columns[i], row)
 		}
 
+		if len(fields) == 1 && fields[0] == "" { // csv writes an empty line for it, which readers skip
+			if err := writeQuoted(w, writer); err != nil {
+				return err
+			}
+
+			continue
+		}
+
 		_ = writer.Write(fields)
 	}
 
 	writer.Flush()
 	if err := writer.Error(); err != nil {
+		return fmt.Errorf("write CSV: %w", err)
+	}
+
+	return nil
+}
+
+// writeQuoted writes a row of a single empty field, in quotes, after the rows that the writer of w still keeps.
+func writeQuoted(w io.Writer, writer *csv.Writer) error {
+	writer.Flush()
+	if err := writer.Error(); err != nil {
+		return fmt.Errorf("write CSV: %w", err)
+	}
+
+	if _, err := io.WriteString(w, "\"\"\n"); err != nil {
 		return fmt.Errorf("write CSV: %w", err)
 	}
 

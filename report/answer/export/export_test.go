@@ -2,6 +2,7 @@ package export_test
 
 import (
 	"bytes"
+	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -290,4 +291,18 @@ func TestErrors(t *testing.T) {
 	left, err := filepath.Glob(filepath.Join(dir, ".tmp*"))
 	require.NoError(t, err)
 	assert.Empty(t, left, "files that are left behind")
+}
+
+// A table of one column whose second number is missing. Expected: a row for it, which readers of CSV do not skip.
+func TestCSVOfOneColumn(t *testing.T) {
+	tab := &table.Table{}
+	tab.Make("y", "", "").Floats = []float64{1, math.NaN(), 2}
+
+	var b bytes.Buffer
+	require.NoError(t, export.CSV(&b, tab))
+	assert.Equal(t, "y\n1\n\"\"\n2\n", b.String())
+
+	rows, err := csv.NewReader(&b).ReadAll()
+	require.NoError(t, err)
+	assert.Len(t, rows, 4)
 }
