@@ -93,14 +93,13 @@ func (a Array) MB() int64 {
 
 // Seconds returns the time limit in seconds, or 0 without one.
 func (a Array) Seconds() int {
-	seconds, _ := timeLimit(a.Time)
-	return int(seconds)
+	return int(timeLimit(a.Time)) // Check has refused times that no int holds
 }
 
-// timeLimit reads a time limit in seconds. It reads the forms of sbatch: minutes, minutes:seconds,
-// hours:minutes:seconds, days-hours, days-hours:minutes, days-hours:minutes:seconds. limited is false for another text:
-// "", UNLIMITED and INFINITE mean no limit.
-func timeLimit(text string) (seconds float64, limited bool) {
+// timeLimit returns a time limit in seconds. It reads the forms of sbatch: minutes, minutes:seconds,
+// hours:minutes:seconds, days-hours, days-hours:minutes, days-hours:minutes:seconds. It returns +Inf if a number is too
+// large, and 0 for another text: "", UNLIMITED and INFINITE mean no limit.
+func timeLimit(text string) float64 {
 	units := []float64{3600, 60, 1} // of hours:minutes:seconds, in seconds
 	days, clock, hasDays := strings.Cut(text, "-")
 	if !hasDays {
@@ -114,18 +113,19 @@ func timeLimit(text string) (seconds float64, limited bool) {
 	}
 
 	if len(fields) > len(units) {
-		return 0, false
+		return 0
 	}
 
 	const secondsPerDay = 86400
+	seconds := 0.0
 	for i, field := range append([]string{days}, fields...) {
 		number, err := strconv.ParseUint(field, 10, 64)
 		if errors.Is(err, strconv.ErrRange) {
-			return math.Inf(1), true
+			return math.Inf(1)
 		}
 
 		if err != nil {
-			return 0, false
+			return 0
 		}
 
 		unit := float64(secondsPerDay)
@@ -136,7 +136,7 @@ func timeLimit(text string) (seconds float64, limited bool) {
 		seconds += float64(number) * unit
 	}
 
-	return seconds, true
+	return seconds
 }
 
 // Numbers returns the numbers of the parts, from 1.

@@ -116,7 +116,7 @@ func (s Settings) Check(scheduler string, fail func(setting, text string)) {
 // checkResources calls fail as Check does, for the amounts that a job asks for. Larger amounts are mistakes, and might
 // not be whole numbers of a computer.
 func (s Settings) checkResources(fail func(setting, text string)) {
-	seconds, _ := timeLimit(s.Time)
+	seconds := timeLimit(s.Time)
 	switch {
 	case s.Time != "" && !timeForm.MatchString(s.Time):
 		fail("time", fmt.Sprintf("expected a time as sbatch takes it (90, 1:30:00, 2-12:00), found %q", s.Time))
