@@ -154,6 +154,31 @@ func TestSchemaAndKeys(t *testing.T) {
 	assert.ElementsMatch(t, paths, schemaPaths("", Schema()))
 }
 
+// The schema states the defaults that the reference of the keys states. Expected: the defaults of the reference.
+func TestSchemaHasDefaults(t *testing.T) {
+	f := defaultFile()
+	f.Experiments = []Experiment{defaultExperiment()}
+	schema := schemaOf("", reflect.ValueOf(f))["properties"].(map[string]any)
+	experiments := schema["experiments"].(map[string]any)["additionalProperties"].(map[string]any)
+	for path, want := range map[string]any{
+		"ingest.balance.components": nil, "ingest.background.subtract": false, "dsp.couples": false,
+		"train.model.hidden": []int{64, 64}, "train.honest.labels": false, "train.seed": 0,
+	} {
+		var section any = experiments
+		for key := range strings.SplitSeq(path, ".") {
+			properties, ok := section.(map[string]any)["properties"].(map[string]any)
+			require.True(t, ok, path)
+			section = properties[key]
+		}
+
+		got, ok := section.(map[string]any)["default"]
+		assert.True(t, ok, path)
+		if path != "ingest.balance.components" {
+			assert.Equal(t, want, got, path)
+		}
+	}
+}
+
 // A row of a matrix is also a list of rows of one number, so that [1, 2] has two forms. Expected: the schema allows
 // several forms of a matrix at once, as the decoder does, and exactly one form of a list of texts.
 func TestSchemaOfMatrices(t *testing.T) {

@@ -249,15 +249,14 @@ func keySchema(path string, v reflect.Value, sf reflect.StructField) map[string]
 		schema["additionalProperties"] = map[string]any{"type": "number"}
 	}
 
-	if sf.Tag.Get("default") == "0" {
-		schema["default"] = 0
-	}
-
-	if !field.IsZero() {
-		switch field.Kind() {
-		case reflect.String, reflect.Int, reflect.Uint64, reflect.Float64, reflect.Bool:
-			schema["default"] = field.Interface()
+	switch {
+	case defaultText(sf, field) == "":
+	case field.IsZero() && field.Kind() != reflect.Bool: // the tag states a number
+		if n, err := strconv.Atoi(sf.Tag.Get("default")); err == nil {
+			schema["default"] = n
 		}
+	default:
+		schema["default"] = field.Interface()
 	}
 
 	schema["description"] = doc(v.Type(), sf)
