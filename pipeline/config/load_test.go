@@ -47,6 +47,19 @@ func TestText(t *testing.T) {
 	assert.Equal(t, text, file.Text())
 }
 
+// An experiment with the name of another one's section is refused, because paths of keys would be ambiguous. Other
+// names with dots are taken.
+func TestNamesWithDots(t *testing.T) {
+	const toy = ": {ingest: {simulate: {campaign: toy}}}"
+
+	_, err := Parse("p.yaml", []byte("version: 1\nexperiments:\n  wing"+toy+"\n  wing.train"+toy+"\n"))
+	assert.ErrorContains(t, err, `p.yaml:4:3: experiments.wing.train: expected a name that cannot be taken for a key`)
+
+	file, err := Parse("p.yaml", []byte("version: 1\nexperiments:\n  wing"+toy+"\n  wing.2"+toy+"\n  fan.train"+toy+"\n"))
+	require.NoError(t, err)
+	assert.Len(t, file.Experiments, 3)
+}
+
 // A merge key of YAML 1.1 is no key of a section. The error says what to write instead.
 func TestMergeKey(t *testing.T) {
 	_, err := Parse("p.yaml", []byte("version: 1\nexperiments:\n  a: &a {}\n  b:\n    <<: *a\n"))

@@ -3,6 +3,7 @@ package config
 import (
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -81,6 +82,12 @@ func (f *File) complete() {
 // check that conditions, columns and files exist.
 func (f *File) validate(d *decoder) {
 	var fail failFunc = func(key, format string, args ...any) { d.errs = append(d.errs, f.Errorf(key, format, args...)) }
+	if ambiguous := f.ambiguousName(); ambiguous != "" {
+		fail("experiments."+ambiguous, "expected a name that cannot be taken for a key of another experiment, found %q; "+
+			"rename it, e.g. with - instead of the dot", ambiguous)
+		return // its keys would be taken for keys of the other experiment
+	}
+
 	fail.when(f.Version != 1, "version", "expected 1, found %d; this program reads version 1", f.Version)
 	fail.when(f.Workdir == "", "workdir", "expected a folder, found nothing")
 	fail.when(len(f.Experiments) == 0, "experiments", "expected at least one experiment, found none")
@@ -100,6 +107,32 @@ func (f *File) validate(d *decoder) {
 
 		families[lower] = e.Family()
 	}
+}
+
+// ambiguousName returns the first name of an experiment that begins with the name of another one, a dot and a section:
+// with the experiment wing, the path of the experiment wing.train is that of the section train. ambiguousName returns
+// "" if there is none.
+func (f *File) ambiguousName() string {
+	families := map[string]bool{}
+	for i := range f.Experiments {
+		families[f.Experiments[i].Family()] = true
+	}
+
+	sections := keysOf(reflect.TypeFor[Experiment]())
+	for i := range f.Experiments {
+		name := f.Experiments[i].Family()
+		for end, character := range name {
+			if character != '.' || !families[name[:end]] {
+				continue
+			}
+
+			if section, _, _ := strings.Cut(name[end+1:], "."); slices.Contains(sections, section) {
+				return name
+			}
+		}
+	}
+
+	return ""
 }
 
 // validate reports faults of an experiment, which is at key.
