@@ -50,8 +50,11 @@ func NewTableOptions(settings *setting.Campaign, roles condition.Roles, stated [
 
 // ResultTable finds the conditions that the names of the files or the table of conditions state, and the roles of the
 // columns. FindFiles must have found the files. stated are the conditions that other settings name.
+//
+// ResultTable removes the constants from the settings of the inventory for good: in a table only derived columns read
+// constants, so that they are not conditions beside the columns of the files.
 func (v *Inventory) ResultTable(stated []string) (*ResultTable, error) {
-	v.Settings.Constants = nil // only derived columns read the constants of a table
+	v.Settings.Constants = nil
 	conditions, texts := v.ColumnsBeside(v.Table)
 	t := &ResultTable{Conditions: conditions, Labels: v.Roles.GroupedAmong(texts)}
 	given := slices.Concat(t.Conditions, t.Labels)
