@@ -98,15 +98,18 @@ func Constructions() []string {
 	return names
 }
 
-// What the recordings are for Find and CheckOutcomes: their parameter series.
+// Instrument is what made the recordings.
+type Instrument int
+
+// The instruments.
 const (
-	Microphones = false // spectra of microphones, for an OfSpectra
-	Balance     = true  // series of a balance, for an OfSeries
+	Microphones Instrument = iota // their spectra are for an OfSpectra
+	Balance                       // its series are for an OfSeries
 )
 
-// Find returns the construction of that name, or nil if there is none. If two constructions have
-// that name, it returns the OfSeries if series is true, and the OfSpectra otherwise.
-func Find(name string, series bool) Construction {
+// Find returns the construction of that name, or nil if there is none. If two constructions have that name, it returns
+// the OfSeries for a balance, and the OfSpectra for microphones.
+func Find(name string, instrument Instrument) Construction {
 	var found Construction
 	for _, c := range constructions {
 		if c.Describe().Name != name {
@@ -114,7 +117,7 @@ func Find(name string, series bool) Construction {
 		}
 
 		_, takesSeries := c.(OfSeries)
-		if takesSeries == series || found == nil {
+		if takesSeries == (instrument == Balance) || found == nil {
 			found = c
 		}
 	}

@@ -36,7 +36,12 @@ func TestConstructions(t *testing.T) {
 		_, spectra := c.(OfSpectra)
 		assert.NotEqual(t, series, spectra)
 
-		require.Equal(t, c, Find(d.Name, series), "%s: %+v", d.Name, d)
+		instrument := Microphones
+		if series {
+			instrument = Balance
+		}
+
+		require.Equal(t, c, Find(d.Name, instrument), "%s: %+v", d.Name, d)
 		require.NotEmpty(t, d.Name, "%s: %+v", d.Name, d)
 		assert.True(t, strings.HasPrefix(d.Doc, "y1 and y2 "), "%s: %+v", d.Name, d)
 
@@ -160,24 +165,24 @@ func TestBandNamedTwice(t *testing.T) {
 // CheckOutcomes accepts the outcomes that a construction makes. The error about another outcome lists them.
 func TestCheckOutcomes(t *testing.T) {
 	for _, c := range []struct {
-		name     string
-		series   bool
-		outcomes []string
-		want     string
+		name       string
+		instrument Instrument
+		outcomes   []string
+		want       string
 	}{
-		{"split-half-spectrum", false, []string{"bands", "overall"}, ""},
+		{"split-half-spectrum", Microphones, []string{"bands", "overall"}, ""},
 		{
-			"split-half-spectrum", false,
+			"split-half-spectrum", Microphones,
 			[]string{"rms"},
 			`outcomes: expected harmonics, bands, overall, broadband of split-half-spectrum, found "rms"`,
 		},
-		{"repeats", false, []string{"broadband", "broadband"}, "outcomes: broadband is named twice"},
-		{"repeats", true, []string{"rms", "mean"}, ""},
-		{"repeats", true, []string{"overall"}, `outcomes: expected mean, rms, bands of repeats, found "overall"`},
-		{"random-samples", true, []string{"mean"}, "outcomes: random-samples has its own; leave the key out"},
-		{"random-samples", true, nil, ""},
+		{"repeats", Microphones, []string{"broadband", "broadband"}, "outcomes: broadband is named twice"},
+		{"repeats", Balance, []string{"rms", "mean"}, ""},
+		{"repeats", Balance, []string{"overall"}, `outcomes: expected mean, rms, bands of repeats, found "overall"`},
+		{"random-samples", Balance, []string{"mean"}, "outcomes: random-samples has its own; leave the key out"},
+		{"random-samples", Balance, nil, ""},
 		{
-			"table", false,
+			"table", Microphones,
 			[]string{"bands"},
 			"outcomes: belongs to recordings; the columns of a table are its outcomes",
 		},
@@ -185,7 +190,7 @@ func TestCheckOutcomes(t *testing.T) {
 		s := DefaultSettings()
 		s.Outcomes = c.outcomes
 		got := ""
-		CheckOutcomes(c.name, c.series, &s, func(key, format string, args ...any) {
+		CheckOutcomes(c.name, c.instrument, &s, func(key, format string, args ...any) {
 			got = key + ": " + fmt.Sprintf(format, args...)
 		})
 

@@ -57,11 +57,11 @@ func spectralNames(s *Settings) []string {
 	return names
 }
 
-// CheckOutcomes calls fail if the construction that Find(name, series) returns does not make the
+// CheckOutcomes calls fail if the construction that Find(name, instrument) returns does not make the
 // outcomes of the settings.
-func CheckOutcomes(name string, series bool, s *Settings, fail Fail) {
+func CheckOutcomes(name string, instrument Instrument, s *Settings, fail Fail) {
 	var known []string // outcomes that can be asked for; nil: the construction does not read the setting
-	switch c := Find(name, series).(type) {
+	switch c := Find(name, instrument).(type) {
 	case nil:
 		if len(s.Outcomes) > 0 && name == "table" {
 			fail("outcomes", "belongs to recordings; the columns of a table are its outcomes")

@@ -27,6 +27,15 @@ type DSP struct {
 	Across string `key:"across"`
 }
 
+// Instrument returns what made the recordings of the experiment: a balance if the settings name its columns.
+func (e *Experiment) Instrument() dsp.Instrument {
+	if len(e.Ingest.Columns) > 0 {
+		return dsp.Balance
+	}
+
+	return dsp.Microphones
+}
+
 // validateDSP reports faults of the section dsp, which is at key.
 func (e *Experiment) validateDSP(f *File, key string, fail failFunc) {
 	d := &e.DSP
@@ -47,7 +56,7 @@ func (e *Experiment) validateDSP(f *File, key string, fail failFunc) {
 	dsp.CheckSettings(&d.Settings, func(k, format string, args ...any) {
 		fail(strings.TrimSuffix(key+"."+k, "."), format, args...)
 	})
-	dsp.CheckOutcomes(d.Triplets, len(e.Ingest.Columns) > 0, &d.Settings, func(k, format string, args ...any) {
+	dsp.CheckOutcomes(d.Triplets, e.Instrument(), &d.Settings, func(k, format string, args ...any) {
 		fail(key+"."+k, format, args...)
 	})
 
