@@ -170,7 +170,8 @@ func assemble(files []string, infos func(string) (ingest.Info, error), c *Condit
 	return runs, warnings, nil
 }
 
-// Files, rows of the table and the names of files become runs. want has a line for each run, with its file and its
+// Files, rows of the table and the names of files become runs, with the warnings that have the codes warns. want has a
+// line for each run, with its file and its
 // interval of samples, and below it a line for each recording, with the indices of its channels and its conditions. The
 // expected runs follow from the comment of Assemble; −1 is the end of the file.
 func TestAssemble(t *testing.T) {
@@ -255,8 +256,8 @@ func TestAssemble(t *testing.T) {
 	}
 }
 
-// Conditions that contradict each other, are missing, or do not fit the file are errors that name the file or the
-// line.
+// Conditions that contradict each other, are missing, or do not fit the file, and channels that the file does not have,
+// are errors of a file or of a line of the table. want has the parts of each text that say what was expected and found.
 func TestAssembleRefused(t *testing.T) {
 	pat, err := ParsePattern("S{speed}/a{alpha}.txt")
 	require.NoError(t, err)
@@ -358,12 +359,16 @@ func TestAssembleRefused(t *testing.T) {
 			ingesttest.WantDataError(t, runs, err, c.want...)
 		})
 	}
+}
 
+// An interval in seconds is refused in a file without a sampling rate, and in a file whose clock pauses.
+func TestAssembleSecondsRefused(t *testing.T) {
 	noRate := func(p string) (ingest.Info, error) {
 		return ingest.Info{Path: p, Channels: []ingest.Channel{{Name: "1", Samples: 10}}}, nil
 	}
 	runs, _, err := assemble([]string{"x"}, noRate, conds(t, "file,t0_s,U\nx,1,2\n"), nil, nil, Grouping{})
 	ingesttest.WantDataError(t, runs, err, "line 2", "no sampling rate")
+
 	pauses := func(p string) (ingest.Info, error) {
 		i, _ := fakeInfo(p)
 		i.Warnings = []ingest.Warning{{Code: "clock-gaps"}}

@@ -154,7 +154,11 @@ func TestReadLogCells(t *testing.T) {
 
 		assert.Equal(t, c.want, got, "%s", c.name)
 	}
+}
 
+// A log warns of comments that contradict each other, and of a number whose decimal sign another column shows. The
+// texts were written by hand.
+func TestReadLogWarns(t *testing.T) {
 	said, err := ParseConditions("c", []byte("# a: 1\nfile;a\n# b = 5\nx;1\n# b = 6\ny;2\n"), LogOptions{})
 	require.NoError(t, err)
 	assert.Contains(t, fmt.Sprint(said.Warnings), "line 5: a comment states b as 6, one above as 5")

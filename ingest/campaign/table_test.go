@@ -168,7 +168,10 @@ func TestReadTableRefused(t *testing.T) {
 			ingesttest.WantDataError(t, p, err, c.want...)
 		})
 	}
+}
 
+// Options that contradict each other are refused before the file is opened: "x" is no file.
+func TestTableOptionsRefused(t *testing.T) {
 	for name, o := range map[string]TableOptions{
 		"no inputs":  {Y1: []string{"a"}, Y2: []string{"b"}},
 		"uneven":     {Inputs: []string{"a"}, Y1: []string{"a"}},
@@ -182,8 +185,9 @@ func TestReadTableRefused(t *testing.T) {
 	}
 }
 
-// A Parquet file is a table as its text would be. Expected values are those given
-// to parquet-go (ingest/format/parquet/testdata/make.go.txt).
+// A Parquet file is a table as its text would be. Expected values are those given to parquet-go
+// (ingest/format/parquet/testdata/make.go.txt). A column of text can be the run or a label, and a column with gaps is
+// refused as an outcome.
 func TestReadTableParquet(t *testing.T) {
 	o := TableOptions{Inputs: []string{"time"}, Y1: []string{"Fx"}, Y2: []string{"single"}, Run: "run"}
 	p, err := readTable("../format/parquet/testdata/zstd.parquet", o)
@@ -314,7 +318,8 @@ func typedResults(t *testing.T, cells string, decimal byte) string {
 }
 
 // Rows are left out by conditions, by names and by columns that are not used otherwise, and so are rows with a code for
-// a value that is not there. The expected rows were chosen by hand.
+// a value that is not there, each with a warning. want has the values of rpm in the rows that stay. They were chosen by
+// hand. An exclusion by a column that the table does not have is an error.
 func TestRowsLeftOut(t *testing.T) {
 	path := writeFile(t, "rpm,propeller,flag,note,y_1,y_2\n1000,APC,0,,1,2\n2000,APC,1,loose,3,-9999\n"+
 		"3000,HQ,1,,5,6\n4000,HQ,0,x,,8\n")
@@ -365,11 +370,17 @@ func TestRowsLeftOut(t *testing.T) {
 		assert.Contains(t, texts, c.warning+"\n", c.name)
 	}
 
-	o := TableOptions{Inputs: []string{"rpm"}, Y1: []string{"y_1"}, Y2: []string{"y_2"}}
+	o := TableOptions{
+		Inputs: []string{"rpm"}, Y1: []string{"y_1"}, Y2: []string{"y_2"}, Exclude: by([]string{"rmp"}, nil, nil),
+	}
 	_, err := readTable(path, o)
-	assert.ErrorContains(t, err, "found an empty cell")
-
-	o.Exclude = by([]string{"rmp"}, nil, nil)
-	_, err = readTable(path, o)
 	assert.ErrorContains(t, err, `a column "rmp", by which`)
+}
+
+// An empty cell is an error if no code of missing values is stated.
+func TestEmptyCellRefused(t *testing.T) {
+	p, err := readTable(writeFile(t, "rpm,y_1,y_2\n1000,1,2\n4000,,8\n"), TableOptions{
+		Inputs: []string{"rpm"}, Y1: []string{"y_1"}, Y2: []string{"y_2"},
+	})
+	ingesttest.WantDataError(t, p, err, "line 3, column 2 (y_1)", "found an empty cell")
 }

@@ -269,8 +269,9 @@ func TestConditionsWeighOnce(t *testing.T) {
 	assert.False(t, near(m.Get("e"), want.All["e"], 1e-6), "the mean of e changes")
 }
 
-// Each change of a set leaves some numbers without a meaning. Exactly these are undefined, for the reason that is
-// given.
+// Each change of the set of the golden file leaves some numbers without a meaning. Exactly these are NaN and have the
+// reason that is given; all other numbers are defined and have no reason. Which numbers need what was listed by hand
+// from the definitions in docs/method.md: an error needs two runs, R² two conditions, and so on.
 func TestUndefined(t *testing.T) {
 	base, _ := golden(t)
 	nan := func(s *Set, v *[]float64) {
