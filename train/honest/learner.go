@@ -159,13 +159,14 @@ func (l Learner) Process(ctx context.Context, s triplets.Set, z []float64) (*Mod
 		return absent(m.Absent), nil, nil
 	}
 
-	m, base, curves, err := l.fitCurves(ctx, t, m, base)
+	fitted, curves, err := l.fitCurves(ctx, t, fittedProcess{m, base})
 	if err != nil {
 		return nil, nil, err
 	}
 
+	m = fitted.model
 	l.describe(m, s)
-	a, err := l.ask(ctx, t, m, base)
+	a, err := l.ask(ctx, t, m, fitted.base)
 	if err != nil {
 		return nil, nil, err
 	}

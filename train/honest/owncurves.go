@@ -23,8 +23,8 @@ const curveMargin = 5.0
 // leastJudges is the smallest number of left-out things whose evidence counts in the decision.
 const leastJudges = 3
 
-// fitCurves fits the process of m again, with a curve for each name of one label. It returns the new process and an
-// entry that describes the curves if the data prefer it. Otherwise it returns m and base, and no entry.
+// fitCurves fits a process again, with a curve for each name of one label. It returns the new process and an entry that
+// describes the curves if the data prefer it. Otherwise it returns offsets, the process without curves, and no entry.
 //
 // The label is the one whose names gain most by curves in fits with few conditions and steps (screenCurves). fitCurves
 // then compares full fits. ln evidence must rise by more than curveMargin. If the groups are things and at least
@@ -33,54 +33,44 @@ const leastJudges = 3
 //
 // fitCurves tries no curves if l asks for offsets alone, for harmonics of a rotor, or if the process averages
 // conditions because there are more than gp.MaxRows.
-func (l Learner) fitCurves(ctx context.Context, t trainingGroups, m *Model, base *gp.Mapped) (
-	fitted *Model, fittedBase *gp.Mapped, curves []interval.OwnCurves, err error,
+func (l Learner) fitCurves(ctx context.Context, t trainingGroups, offsets fittedProcess) (
+	fittedProcess, []interval.OwnCurves, error,
 ) {
+	m := offsets.model
 	averages := m.Process.Conditions() > gp.MaxRows
 	if l.OffsetsAlone || m.Orders != nil || averages {
-		return m, base, nil, nil
+		return offsets, nil, nil
 	}
 
 	r := l.newProcessRows(t.set, t.grouping, t.train)
 	r.Logarithm = m.Logarithm
 	r.form = m.Form()
 	label, err := r.screenCurves(ctx)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-
-	if label == 0 {
-		return m, base, nil, nil
+	if err != nil || label == 0 {
+		return offsets, nil, err
 	}
 
 	r.curves = label
-	curved, curvedBase, err := r.fit(ctx)
-	if err != nil {
-		return nil, nil, nil, err
+	var curves fittedProcess
+	curves.model, curves.base, err = r.fit(ctx)
+	if err != nil || curves.base == nil { // the data allow no process with curves
+		return offsets, nil, err
 	}
 
-	if curvedBase == nil { // the data allow no process with curves
-		return m, base, nil, nil
-	}
-
-	rise := curved.logEvidence() - m.logEvidence()
+	rise := curves.model.logEvidence() - m.logEvidence()
 	if rise <= curveMargin {
-		return m, base, nil, nil
+		return offsets, nil, nil
 	}
 
-	change, err := l.leftOutChange(ctx, t, fittedProcess{m, base}, fittedProcess{curved, curvedBase})
-	if err != nil {
-		return nil, nil, nil, err
+	change, err := l.leftOutChange(ctx, t, offsets, curves)
+	if err != nil || rise+change <= curveMargin {
+		return offsets, nil, err
 	}
 
-	if rise+change <= curveMargin {
-		return m, base, nil, nil
-	}
-
-	curved.Representation = m.Representation
+	curves.model.Representation = m.Representation
 	names := m.Labels[label-1]
 
-	return curved, curvedBase, []interval.OwnCurves{{Label: names.Name, Names: len(names.Names), Evidence: rise}}, nil
+	return curves, []interval.OwnCurves{{Label: names.Name, Names: len(names.Names), Evidence: rise}}, nil
 }
 
 // fittedProcess is a model, and its process in the form that can leave out training rows.
