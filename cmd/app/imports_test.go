@@ -88,13 +88,14 @@ var imports = []struct{ of, may string }{
 
 	{"pipeline/engine", "internal/parallel internal/kv internal/pack"},
 	{"pipeline/engine/job", ""},
+	{"pipeline/engine/taskfile", "internal/pack pipeline/engine"},
 	{"pipeline/engine/command", "internal/kv pipeline/engine pipeline/engine/job"},
 	// The configuration reads the settings of the packages that use them.
 	{"pipeline/config", "internal/kv pipeline/engine/job ingest ingest/campaign ingest/setting ingest/sidecar " +
-		"ingest/fault ingest/condition ingest/spelling ingest/simulate ingest/format dsp train train/baseline " +
-		"train/experiment train/form train/holdout train/honest"},
+		"ingest/fault ingest/condition ingest/derive ingest/spelling ingest/simulate ingest/format dsp train " +
+		"train/baseline train/experiment train/form train/holdout train/honest"},
 	{"cmd/app/watch", "pipeline/engine"},
-	{"pipeline/stages", "pipeline/stages/... pipeline/config pipeline/engine internal/kv internal/pack " +
+	{"pipeline/stages", "pipeline/stages/... pipeline/config pipeline/engine pipeline/engine/taskfile internal/kv " +
 		"report/content report/findings report/pairs report/pairs/repeats report/variants ingest/table ingest/... dsp " +
 		"dsp/... train/... " +
 		"report internal/parallel"},

@@ -3,6 +3,8 @@ package config
 import (
 	"regexp"
 	"slices"
+
+	"doubletake/internal/kv"
 )
 
 // patternField matches a field of a pattern of names: {alpha_deg}, {speed:text}.
@@ -32,4 +34,14 @@ func (e *Experiment) Stated() []string {
 	}
 
 	return stated
+}
+
+// Mentions reports whether a setting of the experiment has the name of a condition as a word.
+func (e *Experiment) Mentions(condition string) bool {
+	const other = `[^_\pL\p{Nd}]`
+	word := regexp.MustCompile(`(?:^|` + other + `)` + regexp.QuoteMeta(condition) + `(?:$|` + other + `)`)
+
+	return slices.ContainsFunc(Flatten("", *e), func(kv kv.Pair) bool {
+		return word.MatchString(kv.Key + " " + kv.Value)
+	})
 }

@@ -16,6 +16,7 @@ import (
 	"doubletake/ingest/fault"
 	"doubletake/internal/kv"
 	"doubletake/pipeline/engine"
+	"doubletake/pipeline/engine/taskfile"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/report/pairs"
 	"doubletake/report/pairs/repeats"
@@ -192,7 +193,7 @@ func (s *dspStage) planTriplets(parts []engine.Dep, ing ingestResult) dspResult 
 		task.Version += repeatsVersion
 		task.Local = plan.Only("dsp", plan.Settings("dsp", s.rec.DSP), "within", "across")
 		conditions := pairing(s.exp, s.rec).Conditions
-		stated := s.exp.StatedConditions()
+		stated := s.exp.Variants().Stated()
 		isOther := func(name string) bool { return !slices.Contains(stated, name) }
 		if shared := strings.Join(slices.DeleteFunc(conditions, isOther), ", "); shared != "" {
 			task.Local = append(task.Local, kv.Pair{Key: "stated conditions", Value: shared})
@@ -271,9 +272,9 @@ func (s *dspStage) writeTriplets(job *engine.Job, all *joined, points condition.
 
 	all.triplets.Meta = meta
 
-	if err := plan.WriteTable(job, tripletsArrow, all.triplets); err != nil {
+	if err := taskfile.WriteTable(job, tripletsArrow, all.triplets); err != nil {
 		return err
 	}
 
-	return plan.WriteJSON(job, notesJSON, all.notes)
+	return taskfile.WriteJSON(job, notesJSON, all.notes)
 }

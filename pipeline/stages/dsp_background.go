@@ -6,6 +6,7 @@ import (
 	"doubletake/dsp/background"
 	"doubletake/ingest/fault"
 	"doubletake/pipeline/engine"
+	"doubletake/pipeline/engine/taskfile"
 	"doubletake/pipeline/stages/plan"
 )
 
@@ -49,7 +50,7 @@ func planBackground(exp plan.Experiment, rec *Recordings) *engine.Dep {
 			}
 		}
 
-		return plan.WriteGob("background", job.Output(backgroundData), &bg)
+		return taskfile.WriteGob("background", job.Output(backgroundData), &bg)
 	}
 
 	exp.Add(task)
@@ -60,5 +61,5 @@ func planBackground(exp plan.Experiment, rec *Recordings) *engine.Dep {
 // readBackground reads the output of the task that measures the background.
 func readBackground(path string) (*Background, error) {
 	bg := &Background{}
-	return bg, plan.ReadGob("background", path, bg)
+	return bg, taskfile.ReadGob("background", path, bg)
 }

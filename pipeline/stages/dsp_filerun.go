@@ -5,7 +5,7 @@ import (
 
 	"doubletake/dsp/analysis"
 	"doubletake/pipeline/engine"
-	"doubletake/pipeline/stages/plan"
+	"doubletake/pipeline/engine/taskfile"
 )
 
 // fileRun is the work of the task of one file.
@@ -23,17 +23,17 @@ func (r fileRun) run(ctx context.Context, job *engine.Job) error {
 		return err
 	}
 
-	if err := plan.WriteTable(job, tripletsArrow, tables.Triplets); err != nil {
+	if err := taskfile.WriteTable(job, tripletsArrow, tables.Triplets); err != nil {
 		return err
 	}
 
 	if r.spectra {
-		if err := plan.WriteTable(job, spectraArrow, tables.Spectra); err != nil {
+		if err := taskfile.WriteTable(job, spectraArrow, tables.Spectra); err != nil {
 			return err
 		}
 	}
 
-	return plan.WriteJSON(job, notesJSON, notes)
+	return taskfile.WriteJSON(job, notesJSON, notes)
 }
 
 // rows computes the rows of the file. It returns empty tables and the reason in the notes if stage ingest skipped the
@@ -47,7 +47,7 @@ func (r fileRun) rows(ctx context.Context, job *engine.Job) (*analysis.Rows, *an
 	if kept, ok := r.file.Kept.Get(job); ok {
 		tables.Kept = kept
 		res = kept.Found
-	} else if err := plan.ReadJSON(job.Input(r.file.Result.Task, r.file.Result.Output), &res); err != nil {
+	} else if err := taskfile.ReadJSON(job.Input(r.file.Result.Task, r.file.Result.Output), &res); err != nil {
 		return nil, nil, err
 	}
 

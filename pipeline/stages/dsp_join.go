@@ -14,6 +14,7 @@ import (
 	"doubletake/ingest/table"
 	"doubletake/internal/kv"
 	"doubletake/pipeline/engine"
+	"doubletake/pipeline/engine/taskfile"
 	"doubletake/pipeline/stages/plan"
 )
 
@@ -46,11 +47,11 @@ func (s *dspStage) planShard(first string, parts []engine.Dep) *engine.Task {
 				}
 			}
 
-			if err := plan.WriteTable(job, tripletsArrow, all.triplets); err != nil {
+			if err := taskfile.WriteTable(job, tripletsArrow, all.triplets); err != nil {
 				return err
 			}
 
-			return plan.WriteJSON(job, notesJSON, all.notes...)
+			return taskfile.WriteJSON(job, notesJSON, all.notes...)
 		},
 	}
 
@@ -114,7 +115,7 @@ func (s *dspStage) joinPart(job *engine.Job, all *joined, p engine.Dep) error {
 		return nil
 
 	case notesJSON:
-		return plan.EachJSON(path, func(notes *analysis.FileNotes) { all.notes = append(all.notes, *notes) })
+		return taskfile.EachJSON(path, func(notes *analysis.FileNotes) { all.notes = append(all.notes, *notes) })
 	}
 
 	part, err := table.Read(path)
@@ -165,7 +166,7 @@ func checkCopies(job *engine.Job, results []engine.Dep) error {
 
 	var names, sums []string
 	for _, d := range results {
-		err := plan.EachJSON(job.Input(d.Task, d.Output), func(f *file) {
+		err := taskfile.EachJSON(job.Input(d.Task, d.Output), func(f *file) {
 			if f.Skipped == nil {
 				names = append(names, f.Path)
 				sums = append(sums, f.SHA256)

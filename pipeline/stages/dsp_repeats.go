@@ -13,7 +13,7 @@ import (
 func pairing(exp plan.Experiment, rec *Recordings) *repeats.Pairing {
 	pairing := &repeats.Pairing{
 		Path: exp.File.Path, Place: exp.Key + ".dsp", Tolerances: setting.Tolerances(rec.DSP.Tolerances),
-		Stated: exp.StatedConditions(), Occasions: rec.Ingest.Occasions, Across: rec.DSP.Across,
+		Stated: exp.Variants().Stated(), Occasions: rec.Ingest.Occasions, Across: rec.DSP.Across,
 	}
 
 	for _, name := range rec.Conditions {

@@ -7,6 +7,7 @@ import (
 	"doubletake/ingest/table"
 	"doubletake/internal/kv"
 	"doubletake/pipeline/engine"
+	"doubletake/pipeline/engine/taskfile"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/report/pairs"
 	"doubletake/report/pairs/repeats"
@@ -40,11 +41,11 @@ func planTableTriplets(exp plan.Experiment, ing ingestResult) dspResult {
 				return err
 			}
 
-			if err := plan.WriteTable(job, tripletsArrow, tab); err != nil {
+			if err := taskfile.WriteTable(job, tripletsArrow, tab); err != nil {
 				return err
 			}
 
-			return plan.WriteJSON(job, notesJSON, []analysis.FileNotes{})
+			return taskfile.WriteJSON(job, notesJSON, []analysis.FileNotes{})
 		},
 	})
 

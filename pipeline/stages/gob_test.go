@@ -11,7 +11,7 @@ import (
 
 	"doubletake/ingest"
 	"doubletake/internal/testfile"
-	"doubletake/pipeline/stages/plan"
+	"doubletake/pipeline/engine/taskfile"
 	"doubletake/train/triplets"
 
 	"github.com/stretchr/testify/assert"
@@ -30,7 +30,7 @@ func TestGobOrder(t *testing.T) {
 				"background": &Background{Warnings: []ingest.Warning{{Text: "x"}}},
 			}[kind]
 
-			require.NoError(t, plan.WriteGob(kind, path, v))
+			require.NoError(t, taskfile.WriteGob(kind, path, v))
 
 			b := testfile.Read(t, path)
 

@@ -6,6 +6,7 @@ import (
 
 	"doubletake/dsp/calibration"
 	"doubletake/pipeline/engine"
+	"doubletake/pipeline/engine/taskfile"
 	"doubletake/pipeline/stages/plan"
 )
 
@@ -48,7 +49,7 @@ func planCalibrator(exp plan.Experiment, src *Source) (*engine.Dep, error) {
 			list[i].SHA256 = exp.OnDisk(list[i].File).SHA256(job)
 		}
 
-		return plan.WriteJSON(job, calibratorJSON, list)
+		return taskfile.WriteJSON(job, calibratorJSON, list)
 	}
 
 	exp.Add(task)
@@ -64,7 +65,7 @@ func (s *Source) Chain(job *engine.Job) (*calibration.Chain, error) {
 	}
 
 	var measured []calibration.Sensitivity
-	if err := plan.ReadJSON(job.Input(s.Calibrator.Task, s.Calibrator.Output), &measured); err != nil {
+	if err := taskfile.ReadJSON(job.Input(s.Calibrator.Task, s.Calibrator.Output), &measured); err != nil {
 		return nil, err
 	}
 

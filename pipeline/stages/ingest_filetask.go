@@ -6,6 +6,7 @@ import (
 	"doubletake/dsp/analysis"
 	"doubletake/ingest/recording"
 	"doubletake/pipeline/engine"
+	"doubletake/pipeline/engine/taskfile"
 	"doubletake/pipeline/stages/plan"
 )
 
@@ -69,5 +70,5 @@ func runFile(ctx context.Context, job *engine.Job, src *Source, f File, handoff 
 		reader.Kept.Found = res
 	}
 
-	return plan.WriteJSON(job, fileJSON, res)
+	return taskfile.WriteJSON(job, fileJSON, res)
 }

@@ -20,7 +20,7 @@ func newInventory(exp plan.Experiment) *campaign.Inventory {
 	inventory := campaign.NewInventory(exp.Ingest, exp.Project())
 	inventory.Settings.Exclude = withTolerances(exp)
 	inventory.Roles = exp.Roles()
-	inventory.Inputs = exp.NumberInputs()
+	inventory.Inputs = exp.Variants().Inputs()
 	inventory.Mentions = exp.Mentions
 
 	return inventory

@@ -8,6 +8,7 @@ import (
 	"doubletake/ingest/table"
 	"doubletake/internal/kv"
 	"doubletake/pipeline/engine"
+	"doubletake/pipeline/engine/taskfile"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/report/pairs"
 )
@@ -63,7 +64,7 @@ func writeIndex(job *engine.Job, columns pairs.Columns, meta []kv.Pair, deps []e
 	for _, dep := range deps {
 		path := job.Input(dep.Task, dep.Output)
 		if dep.Output == fileJSON {
-			err := plan.EachJSON(path, func(res *FileResult) {
+			err := taskfile.EachJSON(path, func(res *FileResult) {
 				res.AddRows(tab, columns.Cells)
 				res.Info = ingest.Info{} // no later task needs the header and the runs
 				res.Runs = nil
@@ -91,10 +92,10 @@ func writeIndex(job *engine.Job, columns pairs.Columns, meta []kv.Pair, deps []e
 	}
 
 	if meta == nil {
-		if err := plan.WriteJSON(job, fileJSON, short...); err != nil {
+		if err := taskfile.WriteJSON(job, fileJSON, short...); err != nil {
 			return err
 		}
 	}
 
-	return plan.WriteTable(job, recordingsArrow, tab)
+	return taskfile.WriteTable(job, recordingsArrow, tab)
 }

@@ -14,6 +14,7 @@ import (
 	"doubletake/ingest/simulate"
 	"doubletake/internal/kv"
 	"doubletake/pipeline/engine"
+	"doubletake/pipeline/engine/taskfile"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/report/pairs"
 )
@@ -84,7 +85,7 @@ func planTable(exp plan.Experiment, sim simulateResult) (ingestResult, error) {
 			return err
 		}
 
-		return plan.WriteJSON(job, fileJSON, FileResult{Path: p.id, Warnings: warnings})
+		return taskfile.WriteJSON(job, fileJSON, FileResult{Path: p.id, Warnings: warnings})
 	}
 
 	exp.Add(task)
@@ -140,7 +141,7 @@ func simulatedTable(exp plan.Experiment, sim simulateResult, res *ingestResult) 
 	settings := newInventory(exp).Settings
 	settings.Table = &p.spec
 	p.Files = make([]campaign.TableFile, 1)
-	p.Options = campaign.NewTableOptions(&settings, exp.Roles(), exp.StatedConditions())
+	p.Options = campaign.NewTableOptions(&settings, exp.Roles(), exp.Variants().Stated())
 
 	return p
 }
@@ -153,7 +154,7 @@ func findTable(exp plan.Experiment, res *ingestResult) (*Pairs, error) {
 		return nil, exp.Located("ingest", err)
 	}
 
-	found, err := inventory.ResultTable(exp.StatedConditions())
+	found, err := inventory.ResultTable(exp.Variants().Stated())
 	if err != nil {
 		return nil, exp.Located("ingest", err)
 	}
@@ -225,11 +226,11 @@ func (p *Pairs) write(job *engine.Job, converted map[string]string, meta []kv.Pa
 
 	trip, recs := pairs.TabulateRuns(pairTable, p.Options.Across, names, sums)
 	recs.Meta = meta
-	if err := plan.WriteTable(job, recordingsArrow, recs); err != nil {
+	if err := taskfile.WriteTable(job, recordingsArrow, recs); err != nil {
 		return nil, err
 	}
 
-	if err := plan.WriteTable(job, pairsArrow, trip); err != nil {
+	if err := taskfile.WriteTable(job, pairsArrow, trip); err != nil {
 		return nil, err
 	}
 

@@ -17,6 +17,7 @@ import (
 	"doubletake/internal/kv"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
+	"doubletake/pipeline/engine/taskfile"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/report"
 	"doubletake/report/content"
@@ -227,13 +228,13 @@ func (x *reportStage) collect(ctx context.Context, job *engine.Job, tab *table.T
 	found.AddPlanned(x.ing.Warnings)
 	for _, dep := range x.ing.Results {
 		add := func(result *FileResult) { found.AddFile(result.Warnings) }
-		if err := plan.EachJSON(job.Input(dep.Task, dep.Output), add); err != nil {
+		if err := taskfile.EachJSON(job.Input(dep.Task, dep.Output), add); err != nil {
 			return found, err
 		}
 	}
 
 	var all []analysis.FileNotes
-	if err := plan.ReadJSON(job.Input(x.trip.Notes.Task, x.trip.Notes.Output), &all); err != nil {
+	if err := taskfile.ReadJSON(job.Input(x.trip.Notes.Task, x.trip.Notes.Output), &all); err != nil {
 		return found, err
 	}
 

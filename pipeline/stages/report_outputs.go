@@ -9,6 +9,7 @@ import (
 
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
+	"doubletake/pipeline/engine/taskfile"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/report"
 	"doubletake/report/content"
@@ -21,13 +22,13 @@ const PageData = "page.gob"
 // ReadDetail reads the data for the page that an experiment's report task wrote.
 func ReadDetail(path string) (*report.Detail, error) {
 	detail := &report.Detail{}
-	return detail, plan.ReadGobs("page data", path, detail, func() []any { return splitValues(detail) })
+	return detail, taskfile.ReadGobs("page data", path, detail, func() []any { return splitValues(detail) })
 }
 
 // ReadReport reads the report in the data for the page that an experiment's report task wrote.
 func ReadReport(path string) (report.Experiment, error) {
 	head := report.Detail{}
-	err := plan.ReadGob("page data", path, &head)
+	err := taskfile.ReadGob("page data", path, &head)
 
 	return head.Experiment, err
 }
@@ -38,7 +39,7 @@ func writeDetail(path string, d *report.Detail) error {
 	head := *d
 	head.Splits = make([]report.SplitDetail, len(d.Splits))
 
-	return plan.WriteGob("page data", path, append([]any{&head}, splitValues(d)...)...)
+	return taskfile.WriteGob("page data", path, append([]any{&head}, splitValues(d)...)...)
 }
 
 // splitValues returns pointers to the splits of d.
@@ -68,7 +69,7 @@ func writeReport(exp plan.Experiment, job *engine.Job, e report.Experiment) erro
 	t := content.MetricsTable(e)
 	t.Meta = exp.Meta()
 
-	return plan.WriteTable(job, "metrics.arrow", t)
+	return taskfile.WriteTable(job, "metrics.arrow", t)
 }
 
 // writeFigures draws the experiment's figures as files, and writes the data of the page for the task that makes it.

@@ -19,7 +19,7 @@ import (
 	"doubletake/ingest/table/tabletest"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
-	"doubletake/pipeline/stages/plan"
+	"doubletake/pipeline/engine/taskfile"
 	"doubletake/report"
 )
 
@@ -189,7 +189,7 @@ func TestNumbers(t *testing.T) {
 		}
 	}
 
-	require.NoError(t, plan.ReadJSON(output(id, "metrics.json"), &js))
+	require.NoError(t, taskfile.ReadJSON(output(id, "metrics.json"), &js))
 
 	e, err := ReadReport(output(id, PageData))
 	require.NoError(t, err)
@@ -496,7 +496,7 @@ func TestReadErrors(t *testing.T) {
 	_, err = ReadDetail(path)
 	assert.ErrorContains(t, err, "read page data "+path)
 
-	if err := plan.WriteGob("report", filepath.Join(path, "below"), report.Experiment{}); err == nil {
+	if err := taskfile.WriteGob("report", filepath.Join(path, "below"), report.Experiment{}); err == nil {
 		t.Error("a file below a file")
 	}
 }

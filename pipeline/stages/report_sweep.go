@@ -12,6 +12,7 @@ import (
 	"doubletake/internal/kv"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
+	"doubletake/pipeline/engine/taskfile"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/report"
 	"doubletake/report/pairs"
@@ -154,7 +155,7 @@ func (x *sweep) run(ctx context.Context, job *engine.Job) error {
 		})
 	}
 
-	if err := plan.WriteGob("comparison", job.Output(SweepData), result); err != nil {
+	if err := taskfile.WriteGob("comparison", job.Output(SweepData), result); err != nil {
 		return err
 	}
 
@@ -275,7 +276,7 @@ func addAnswers(judged *variants.Variant, job *engine.Job, v Variant, all *table
 // ReadSweep reads the comparison of the variants of an experiment.
 func ReadSweep(path string) (report.Sweep, error) {
 	var sweep report.Sweep
-	err := plan.ReadGob("comparison", path, &sweep)
+	err := taskfile.ReadGob("comparison", path, &sweep)
 
 	return sweep, err
 }

@@ -6,6 +6,7 @@ import (
 	"doubletake/ingest/table"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
+	"doubletake/pipeline/engine/taskfile"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/report/content"
 	"doubletake/report/pairs"
@@ -104,7 +105,7 @@ func readSeed(exp plan.Experiment, job *engine.Job, split config.Split, seed int
 		return content.Seed{}, fmt.Errorf("read losses: %w", err)
 	}
 
-	if err := plan.ReadJSON(job.Input(id, FlagsJSON), &result.Flags); err != nil {
+	if err := taskfile.ReadJSON(job.Input(id, FlagsJSON), &result.Flags); err != nil {
 		return content.Seed{}, err
 	}
 

@@ -21,6 +21,7 @@ import (
 	"doubletake/ingest/table"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
+	"doubletake/pipeline/engine/taskfile"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/report"
 	"doubletake/train/triplets"
@@ -35,7 +36,7 @@ func Names() []string { return slices.Clone(stageNames) }
 // Tasks write values of these types with package gob. The order is part of the bytes that they write: a new type comes
 // last.
 func init() {
-	plan.GobTypes(background.Background{}, triplets.Set{}, report.Detail{}, report.Sweep{}, report.SplitDetail{})
+	taskfile.GobTypes(background.Background{}, triplets.Set{}, report.Detail{}, report.Sweep{}, report.SplitDetail{})
 }
 
 // planned is an experiment with the results of its stages.

@@ -17,6 +17,7 @@ import (
 	"doubletake/internal/kv"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
+	"doubletake/pipeline/engine/taskfile"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/report/pairs"
 	"doubletake/train"
@@ -251,11 +252,11 @@ func (pl *trainPlanner) train(ctx context.Context, job *engine.Job, dep engine.D
 	}
 
 	description := newCard(pl.exp, pl.ing.PairKind, set, tr, plan.Digest(pl.shared, tr.local), est)
-	if err := plan.WriteJSON(job, card.File, description); err != nil {
+	if err := taskfile.WriteJSON(job, card.File, description); err != nil {
 		return err
 	}
 
-	if err := plan.WriteJSON(job, "model.json", model); err != nil {
+	if err := taskfile.WriteJSON(job, "model.json", model); err != nil {
 		return err
 	}
 
@@ -265,11 +266,11 @@ func (pl *trainPlanner) train(ctx context.Context, job *engine.Job, dep engine.D
 	predictions := results.PredictionTable(trip, set, est)
 	predictions.Meta = slices.Concat(meta, predictions.Meta)
 
-	if err := plan.WriteTable(job, HistoryArrow, losses); err != nil {
+	if err := taskfile.WriteTable(job, HistoryArrow, losses); err != nil {
 		return err
 	}
 
-	return plan.WriteTable(job, "predictions.arrow", predictions)
+	return taskfile.WriteTable(job, "predictions.arrow", predictions)
 }
 
 // stated adds to the part of a task's key the facts in the metadata of its tables that the task does not read

@@ -10,6 +10,7 @@ import (
 	"doubletake/internal/kv"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
+	"doubletake/pipeline/engine/taskfile"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/train/experiment"
 	"doubletake/train/honest"
@@ -105,7 +106,7 @@ func (c *splitCalibration) run(ctx context.Context, job *engine.Job) error {
 	model.Split = c.split.Name
 	model.HeldOut = c.split.Test.String()
 	model.Data = c.exp.Ingest.Data
-	if err := plan.WriteJSON(job, honest.File, model.Stored()); err != nil {
+	if err := taskfile.WriteJSON(job, honest.File, model.Stored()); err != nil {
 		return err
 	}
 
@@ -124,11 +125,11 @@ func (c *splitCalibration) writeTables(job *engine.Job, model *honest.Model, set
 	leftOut.Meta = append(slices.Clone(intervals.Meta), kv.Pair{Key: "condition", Value: c.grouped.Condition},
 		kv.Pair{Key: "base", Value: c.exp.Train.Honest.Base})
 
-	if err := plan.WriteTable(job, honestArrow, intervals); err != nil {
+	if err := taskfile.WriteTable(job, honestArrow, intervals); err != nil {
 		return err
 	}
 
-	return plan.WriteTable(job, leftout.File, leftOut)
+	return taskfile.WriteTable(job, leftout.File, leftOut)
 }
 
 // honestLocal returns the settings of a calibration that belong to the key of its task alone.
@@ -178,7 +179,7 @@ func (pl *trainPlanner) calibrate(ctx context.Context, job *engine.Job, learner 
 
 	return left.Calibrate(ctx, learner, set, groups, func(s experiment.Subset) (*honest.Model, error) {
 		model := &honest.Model{Ensemble: &honest.EnsembleModel{}}
-		return model, plan.ReadJSON(job.Input(subsetTask(pl.exp, s), leftOutModel), model.Ensemble)
+		return model, taskfile.ReadJSON(job.Input(subsetTask(pl.exp, s), leftOutModel), model.Ensemble)
 	})
 }
 

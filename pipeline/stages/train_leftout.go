@@ -9,6 +9,7 @@ import (
 	"doubletake/ingest/table"
 	"doubletake/internal/kv"
 	"doubletake/pipeline/engine"
+	"doubletake/pipeline/engine/taskfile"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/report/pairs"
 	"doubletake/train/experiment"
@@ -94,7 +95,7 @@ func (pl *trainPlanner) writeSubsets(job *engine.Job, dep engine.Dep, subsets []
 			return pl.exp.Located("train", err)
 		}
 
-		if err := plan.WriteGob(rowsData, job.Output(rowsOutput(s)), rows); err != nil {
+		if err := taskfile.WriteGob(rowsData, job.Output(rowsOutput(s)), rows); err != nil {
 			return err
 		}
 	}
@@ -132,7 +133,7 @@ func (pl *trainPlanner) leftOutTask(rows string, s experiment.Subset) {
 
 	t.Run = func(ctx context.Context, job *engine.Job) error {
 		var set triplets.Set
-		if err := plan.ReadGob(rowsData, job.Input(dep.Task, dep.Output), &set); err != nil {
+		if err := taskfile.ReadGob(rowsData, job.Input(dep.Task, dep.Output), &set); err != nil {
 			return err
 		}
 
@@ -141,6 +142,6 @@ func (pl *trainPlanner) leftOutTask(rows string, s experiment.Subset) {
 			return fmt.Errorf("train on %s: %w", s.Name, err)
 		}
 
-		return plan.WriteJSON(job, leftOutModel, model)
+		return taskfile.WriteJSON(job, leftOutModel, model)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"doubletake/internal/kv"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
+	"doubletake/pipeline/engine/taskfile"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/train"
 	"doubletake/train/baseline"
@@ -139,7 +140,7 @@ func (m *methodTraining) run(ctx context.Context, job *engine.Job) error {
 	answers := results.MethodTable(set, prediction)
 	answers.Meta = append(answers.Meta, provenance(m.exp, m.split, m.number, m.settings, m.local)...)
 
-	return plan.WriteTable(job, MethodArrow, answers)
+	return taskfile.WriteTable(job, MethodArrow, answers)
 }
 
 // readFor reads the triplets of a split. If the learner has a condition, it stores the groups of the condition in the

@@ -10,7 +10,7 @@ import (
 	"doubletake/ingest/table"
 	"doubletake/ingest/table/tabletest"
 	"doubletake/internal/testfile"
-	"doubletake/pipeline/stages/plan"
+	"doubletake/pipeline/engine/taskfile"
 	"doubletake/train"
 	"doubletake/train/card"
 	"doubletake/train/triplets"
@@ -58,7 +58,7 @@ func TestTrainTask(t *testing.T) {
 	cov := tabletest.Floats(t, pred, "y_cov")
 
 	var m train.Model
-	require.NoError(t, plan.ReadJSON(output(id, "model.json"), &m))
+	require.NoError(t, taskfile.ReadJSON(output(id, "model.json"), &m))
 
 	est, err := m.Estimate(context.Background(), x, train.EstimateOptions{Samples: 2})
 	require.NoError(t, err)
@@ -93,7 +93,7 @@ func TestTrainTask(t *testing.T) {
 	assert.Equal(t, int64(20), epochs[19])
 
 	var description card.Card
-	require.NoError(t, plan.ReadJSON(output(id, card.File), &description))
+	require.NoError(t, taskfile.ReadJSON(output(id, card.File), &description))
 	assert.Equal(t, len(trained)/2, description.Triplets)
 	assert.Equal(t, 1, description.Seed)
 

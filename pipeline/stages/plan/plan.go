@@ -3,19 +3,14 @@
 package plan
 
 import (
-	"cmp"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"doubletake/ingest/condition"
-	"doubletake/ingest/derive"
-	"doubletake/internal/kv"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
-	"doubletake/train/holdout"
 )
 
 // Program identifies the running program. Results record it, but it is not part of the keys of tasks.
@@ -34,16 +29,6 @@ type Experiment struct {
 	Asked             []config.Split // splits of the command line, in addition to the experiment's own
 
 	index int // place of the experiment in the file
-}
-
-// Mentions reports whether a setting of the experiment has the name of a condition as a word.
-func (e Experiment) Mentions(condition string) bool {
-	const other = `[^_\pL\p{Nd}]`
-	word := regexp.MustCompile(`(?:^|` + other + `)` + regexp.QuoteMeta(condition) + `(?:$|` + other + `)`)
-
-	return slices.ContainsFunc(config.Flatten("", e.Experiment), func(kv kv.Pair) bool {
-		return word.MatchString(kv.Key + " " + kv.Value)
-	})
 }
 
 // NewExperiment returns experiment k of a file, whose stages will add their tasks to tasks.
@@ -156,81 +141,16 @@ func splitAt(splits []config.Split, place string) string {
 	return found
 }
 
-// Roles returns the roles that the experiment gives to columns. Columns count as groups if a split of the experiment,
-// of a variant or of the command line holds them out, if they are named as groups of a calibration or as inputs, or if
-// an expression for a derived condition names them.
-func (e *Experiment) Roles() condition.Roles {
-	r := condition.Roles{
-		Run: e.Ingest.Run, Things: e.Ingest.Things, Occasions: e.Ingest.Occasions, Spellings: condition.Spellings{},
-	}
-	for _, spelling := range e.Ingest.Spellings {
-		r.Spellings[spelling.Name] = spelling.Value
-	}
-
-	if across, _ := e.Across(); across != "" {
-		r.Occasions = append(slices.Clone(r.Occasions), across)
-	}
-
-	splits := slices.Clone(e.Asked)
-	family := e.File.Experiments
-	if e.Variant == nil { // without variants the others need not be searched: a file may have thousands of experiments
-		family = family[e.index : e.index+1]
-	}
-
-	for i := range family {
-		variant := &family[i]
-		if variant.Family() != e.Family() {
-			continue
-		}
-
-		splits = append(splits, variant.Train.Splits...)
-		r.Groups = append(r.Groups, variant.Train.Honest.Groups)
-		r.Groups = append(r.Groups, variant.Train.Inputs...)
-		if variant.Ingest.Table != nil {
-			r.Groups = append(r.Groups, variant.Ingest.Table.Inputs...)
-		}
-	}
-
-	for _, s := range splits {
-		r.Groups = slices.Concat(r.Groups, s.Each, cmp.Or(s.Test, holdout.Nothing).Conditions())
-	}
-
-	for _, definition := range e.Ingest.Derive {
-		r.Groups = append(r.Groups, derive.Mentioned(definition.Value)...)
-	}
-
-	return r
-}
-
-// StatedConditions lists the conditions that the experiment, or a variant of it, names as such: see config.Experiment.
-func (e *Experiment) StatedConditions() []string {
-	return e.ofFamily(func(variant *config.Experiment) []string { return variant.Stated() })
-}
-
-// NumberInputs lists the inputs, which are numbers, of the experiment and its variants.
-func (e *Experiment) NumberInputs() []string {
-	return e.ofFamily(func(variant *config.Experiment) []string { return variant.Train.Inputs })
-}
-
-// ofFamily returns the sorted names that the experiment and its variants give.
-func (e *Experiment) ofFamily(names func(variant *config.Experiment) []string) []string {
+// Variants returns the variants of the experiment, as the file states them.
+func (e *Experiment) Variants() config.Variants {
 	if e.File == nil || len(e.File.Experiments) == 0 {
-		return names(&e.Experiment)
+		return config.Variants{&e.Experiment}
 	}
 
-	family := e.File.Experiments
-	if e.Variant == nil {
-		family = family[e.index : e.index+1]
-	}
+	return e.File.Variants(e.index)
+}
 
-	var all []string
-	for i := range family {
-		if family[i].Family() == e.Family() {
-			all = append(all, names(&family[i])...)
-		}
-	}
-
-	slices.Sort(all)
-
-	return slices.Compact(all)
+// Roles returns the roles that the experiment, its variants and the splits of the command line give to columns.
+func (e *Experiment) Roles() condition.Roles {
+	return e.Variants().Roles(&e.Experiment, e.Asked)
 }

@@ -5,13 +5,11 @@ import (
 
 	"doubletake/ingest/table"
 	"doubletake/internal/kv"
-	"doubletake/internal/testfile"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/train"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // Settings flattens a section to the keys of pipeline.yaml.
@@ -88,25 +86,6 @@ func TestAddCell(t *testing.T) {
 
 	speed := table.Column{Name: "rpm", Unit: "1/min", Description: "speed", Floats: []float64{0, 1000, 2000}}
 	assert.Equal(t, &speed, tab.Column("rpm"))
-}
-
-// Values that JSON cannot hold and files that hold none are errors that name the file.
-func TestJSON(t *testing.T) {
-	j := &engine.Job{Dir: t.TempDir()}
-	path := j.Output("a.json")
-	type pair struct{ A, B float64 }
-
-	require.NoError(t, WriteJSON(j, "a.json", pair{1, 0.1}))
-
-	var got pair
-	require.NoError(t, ReadJSON(path, &got))
-	assert.Equal(t, pair{1, 0.1}, got)
-
-	assert.ErrorContains(t, WriteJSON(j, "a.json", func() {}), "a.json")
-
-	testfile.Write(t, path, "{")
-
-	assert.ErrorContains(t, ReadJSON(path, &got), path)
 }
 
 // A raw file made by a task is a dependency of its reader, one on disk an input.

@@ -1,4 +1,6 @@
-package plan
+// Package taskfile writes the outputs of tasks and reads them again: JSON, tables, and values of Go by package gob.
+// Equal values give equal bytes.
+package taskfile
 
 import (
 	"bufio"
@@ -12,7 +14,6 @@ import (
 	"reflect"
 	"sync"
 
-	"doubletake/ingest/table"
 	"doubletake/internal/pack"
 	"doubletake/pipeline/engine"
 )
@@ -80,9 +81,15 @@ func encodeJSON[T any](w io.Writer, values []T) error {
 	return nil
 }
 
+// Table is a table that is written whole, or without its metadata.
+type Table interface {
+	Write(w io.Writer) error
+	WriteContent(w io.Writer)
+}
+
 // WriteTable writes a table as an output of a task. The digest of the output is the digest of the table's values,
 // without its metadata.
-func WriteTable(job *engine.Job, output string, tab *table.Table) error {
+func WriteTable(job *engine.Job, output string, tab Table) error {
 	w, err := job.Create(output)
 	if err != nil {
 		return fmt.Errorf("write table %s: %w", output, err)
@@ -112,7 +119,7 @@ var NumberGobTypes = sync.OnceValue(func() map[reflect.Type]bool {
 	for _, v := range gobValues {
 		types[reflect.TypeOf(v)] = true
 		if err := gob.NewEncoder(io.Discard).Encode(v); err != nil {
-			panic(fmt.Sprintf("plan: write an empty %T: %v", v, err))
+			panic(fmt.Sprintf("taskfile: write an empty %T: %v", v, err))
 		}
 	}
 
@@ -137,7 +144,7 @@ func WriteGob(what, path string, values ...any) error {
 		}
 
 		if !NumberGobTypes()[t] {
-			panic(fmt.Sprintf("plan: write %s: GobTypes does not name %v", what, t))
+			panic(fmt.Sprintf("taskfile: write %s: GobTypes does not name %v", what, t))
 		}
 
 		if err = encoder.Encode(v); err != nil {
