@@ -37,8 +37,8 @@ var imports = []struct{ of, may string }{
 	// Tables of trained results, beside their types.
 	{"train/honest/leftout", "ingest/table train/honest/scale"},
 	// The trainings of an experiment. They read conditions of a campaign and write messages about its settings.
-	{"train/experiment", "ingest/condition ingest/setting ingest/spelling train train/form train/holdout train/honest " +
-		"train/honest/interval train/honest/scale train/triplets"},
+	{"train/experiment", "ingest/condition ingest/setting ingest/spelling internal/kv train train/form train/holdout " +
+		"train/honest train/honest/interval train/honest/scale train/triplets"},
 	{"train/results", "ingest/table ingest/units internal/kv train train/baseline train/honest/interval train/score " +
 		"train/triplets"},
 	{"train/numbers", ""},

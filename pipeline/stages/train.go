@@ -55,8 +55,8 @@ type trainPlanner struct {
 	exp    plan.Experiment
 	ing    ingestResult
 	trip   dspResult
-	reads  reads     // the settings that every training reads
-	shared []kv.Pair // the part of a task's key that all trainings share: the settings in reads
+	reads  experiment.SettingsRead // the settings that every training reads
+	shared []kv.Pair               // the part of a task's key that all trainings share: the settings in reads
 
 	experiment *experiment.Experiment // what is trained
 	subsets    []experiment.Subset    // sets of rows on which networks are trained without a group
@@ -97,8 +97,8 @@ func planTrain(exp plan.Experiment, ing ingestResult, trip dspResult) (result tr
 		return trainResult{}, err
 	}
 
-	pl.reads = readsOf(pl.exp)
-	pl.shared = pl.reads.flatten()
+	pl.reads = pl.experiment.SettingsRead()
+	pl.shared = settingsRead(pl.reads)
 	left, err := pl.planLeftOut()
 	if err != nil {
 		return trainResult{}, err
@@ -179,7 +179,7 @@ func (pl *trainPlanner) trainTask(split config.Split, k int) {
 	dep := pl.trip.Triplets
 	dir := pl.exp.Published("train", "splits", split.Name, "seed-"+strconv.Itoa(k))
 	local := []kv.Pair{
-		splitSetting(split),
+		split.Setting(),
 		{Key: "seed", Value: strconv.FormatUint(seed, 10)},
 	}
 

@@ -6,6 +6,7 @@ import (
 	"doubletake/dsp"
 	"doubletake/ingest"
 	"doubletake/internal/kv"
+	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/train/experiment"
 )
@@ -23,6 +24,7 @@ func settingsOf(exp plan.Experiment) *experiment.Experiment {
 		Inputs: tr.Inputs, Outcomes: tr.Outcomes, Splits: tr.Splits, Honest: tr.Honest, Form: tr.Form,
 		Network: network(exp, 0), // the seed is set when a network is trained
 		Seeds:   tr.Seeds, Members: tr.Members, BatchStated: hasBatch,
+		Estimate: tr.Estimate, Weighted: exp.Ingest.Table != nil && exp.Ingest.Table.Use == "all",
 		Couples: exp.DSP.Couples, Across: across, Scatter: scatter(exp),
 	}
 }
@@ -44,9 +46,9 @@ func experimentOf(exp plan.Experiment, ing *ingestResult) *experiment.Experiment
 	return e
 }
 
-// splitSetting returns the held-out conditions of a split as a setting of a task.
-func splitSetting(split experiment.Split) kv.Pair {
-	return kv.Pair{Key: "train.splits." + split.Name + ".test", Value: split.Test.String()}
+// settingsRead returns the settings that a training reads as a part of its task's key.
+func settingsRead(r experiment.SettingsRead) []kv.Pair {
+	return append(config.Flatten("train", r, r.Unread()...), r.Facts()...)
 }
 
 // checkSplits returns an error if the splits or inputs of an experiment cannot work with the conditions of its

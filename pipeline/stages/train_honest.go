@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 
 	"doubletake/internal/kv"
 	"doubletake/pipeline/config"
@@ -43,7 +42,8 @@ func (pl *trainPlanner) honestTask(split config.Split, left *experiment.LeftOut)
 	learner := pl.experiment.Learner(split, condition)
 	dep := pl.trip.Triplets
 	cfg := pl.honestSettings(learner)
-	local := pl.honestLocal(split, condition, learner)
+	points := plan.PointSettings(pl.ing.Points, pl.exp.Ingest.Tolerances)
+	local := pl.experiment.CalibrationRead(split, learner, pl.exp.DSP.Triplets, points)
 	t := pl.exp.Add(&engine.Task{
 		ID: HonestID(pl.exp, split.Name), Stage: "train", Split: split.Name, Version: honestVersion, Config: cfg,
 		Local: pl.stated(local),
@@ -130,43 +130,6 @@ func (c *splitCalibration) writeTables(job *engine.Job, model *honest.Model, set
 	}
 
 	return taskfile.WriteTable(job, leftout.File, leftOut)
-}
-
-// honestLocal returns the settings of a calibration that belong to the key of its task alone.
-func (pl *trainPlanner) honestLocal(split config.Split, condition string, learner honest.Learner) []kv.Pair {
-	tr := pl.exp.Train
-	local := []kv.Pair{
-		splitSetting(split),
-		{Key: "groups", Value: condition},
-		{Key: "inputs", Value: strings.Join(tr.Inputs, ",")},
-		{Key: "outcomes", Value: strings.Join(tr.Outcomes, ",")},
-		{Key: "construction", Value: pl.exp.DSP.Triplets},
-		{Key: "kernels", Value: pl.exp.Program.Kernels},
-	}
-
-	if t := pl.exp.Ingest.Table; t != nil && t.Use == "all" {
-		local = append(local, kv.Pair{Key: "weights of pairs", Value: "spread, process, left-out groups"})
-	}
-
-	if learner.Base == "gp" {
-		local = append(local, kv.Pair{Key: "form", Value: learner.Represent})
-	}
-
-	local = slices.Concat(local, plan.PointSettings(pl.ing.Points, pl.exp.Ingest.Tolerances), pl.reads.across)
-	if pl.reads.across != nil {
-		local = append(local, kv.Pair{Key: "variance within occasions", Value: "of repeats"})
-	}
-
-	var offsets []string
-	for _, label := range learner.Offsets {
-		offsets = append(offsets, label.Name)
-	}
-
-	if len(offsets) > 0 {
-		local = append(local, kv.Pair{Key: "offsets of names", Value: strings.Join(offsets, ",")})
-	}
-
-	return local
 }
 
 // calibrate fits a process and calibrates it, or calibrates the models of the left-out trainings if there are any.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"doubletake/ingest/table"
 	"doubletake/internal/kv"
@@ -54,24 +53,9 @@ func (pl *trainPlanner) planLeftOut() (map[string]*experiment.LeftOut, error) {
 // subsetsTask adds the task that writes the rows of each subset into a file of its own, and returns the ID of the task.
 // A training then depends on its rows alone, and does not run again if other rows change.
 func (pl *trainPlanner) subsetsTask(subsets []experiment.Subset) (id string) {
-	tr := pl.exp.Train
 	dep := pl.trip.Triplets
-
-	local := []kv.Pair{
-		{Key: "inputs", Value: strings.Join(tr.Inputs, ",")}, {Key: "outcomes", Value: strings.Join(tr.Outcomes, ",")},
-	}
-	for _, s := range subsets {
-		local = append(local, kv.Pair{Key: s.Name, Value: s.Rule()})
-	}
-
-	if t := pl.exp.Ingest.Table; t != nil && t.Use == "all" {
-		local = append(local, kv.Pair{Key: "weights of pairs", Value: "kept"})
-	}
-
-	local = append(local, pl.reads.across...)
-
 	id = pl.exp.ID("train", "rows")
-	t := pl.exp.Add(&engine.Task{ID: id, Stage: "train", Version: leftOutVersion, Local: local, Deps: []engine.Dep{dep}})
+	t := pl.exp.Add(&engine.Task{ID: id, Stage: "train", Version: leftOutVersion, Local: pl.experiment.SubsetsRead(subsets), Deps: []engine.Dep{dep}})
 	t.Run = func(_ context.Context, job *engine.Job) error { return pl.writeSubsets(job, dep, subsets) }
 
 	return id
@@ -111,9 +95,7 @@ func (pl *trainPlanner) leftOutTask(rows string, s experiment.Subset) {
 	tr := pl.exp.Train
 	ensemble := pl.experiment.Ensemble()
 	base := experiment.TrainedAnew(tr.Honest)
-	settings := pl.reads
-	settings.Estimate = nil
-	settings.single = !ensemble.Claims
+	settings := settingsRead(pl.reads.WithoutEstimate(!ensemble.Claims))
 	ensemble.Seed = plan.SeedOf(tr.Seed, "left-out groups", base)
 	ensemble.Train = func(ctx context.Context, set triplets.Set, seed uint64) (honest.Network, error) {
 		return pl.experiment.TrainMember(ctx, set, seed, ensemble.Claims)
@@ -127,7 +109,7 @@ func (pl *trainPlanner) leftOutTask(rows string, s experiment.Subset) {
 
 	dep := engine.Dep{Task: rows, Output: rowsOutput(s)}
 	t := pl.exp.Add(&engine.Task{
-		ID: subsetTask(pl.exp, s), Stage: "train", Version: leftOutVersion, Config: settings.flatten(), Local: local,
+		ID: subsetTask(pl.exp, s), Stage: "train", Version: leftOutVersion, Config: settings, Local: local,
 		Deps: []engine.Dep{dep}, Weight: pl.experiment.Weight() * float64(ensemble.Members),
 	})
 

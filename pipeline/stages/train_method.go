@@ -34,9 +34,7 @@ func (pl *trainPlanner) methods(split config.Split) {
 
 	// Methods that consist of networks depend on the settings of networks. No method depends on how the covariance is
 	// sampled and on how a pair network feeds back its outcomes.
-	settings := pl.reads
-	settings.Estimate = nil
-	settings.single = true
+	settings := settingsRead(pl.reads.WithoutEstimate(true))
 	for _, name := range tr.Compare {
 		for k := range tr.Seeds {
 			pl.methodTask(settings, split, name, k)
@@ -46,14 +44,14 @@ func (pl *trainPlanner) methods(split config.Split) {
 
 // methodTask adds the task that trains a method on a split with the k-th seed. settings are the settings of networks
 // that methods read.
-func (pl *trainPlanner) methodTask(settings reads, split config.Split, name string, k int) {
+func (pl *trainPlanner) methodTask(settings []kv.Pair, split config.Split, name string, k int) {
 	tr := pl.exp.Train
 	work := &methodTraining{
-		trainPlanner: pl, split: split, name: name, number: k, settings: settings.flatten(),
+		trainPlanner: pl, split: split, name: name, number: k, settings: settings,
 		seed: plan.SeedOf(tr.Seed, "method "+name, strconv.Itoa(k)),
 	}
 	work.local = []kv.Pair{
-		splitSetting(split),
+		split.Setting(),
 		{Key: "method", Value: name},
 		{Key: "seed", Value: strconv.FormatUint(work.seed, 10)},
 	}

@@ -14,16 +14,18 @@ import (
 
 // Experiment says what is trained on the pairs of a campaign.
 type Experiment struct {
-	Inputs   []string        // conditions that networks see
-	Outcomes []string        // outcomes that are asked for; none: all that vary
-	Splits   []Split         // what is held out
-	Honest   honest.Settings // how intervals are calibrated
-	Form     string          // how the calibrated process sees inputs and outcomes
-	Network  train.Config    // settings of networks, without a seed
-	Seeds    int             // trainings of each split
-	Members  int             // networks of an ensemble
+	Inputs   []string              // conditions that networks see
+	Outcomes []string              // outcomes that are asked for; none: all that vary
+	Splits   []Split               // what is held out
+	Honest   honest.Settings       // how intervals are calibrated
+	Form     string                // how the calibrated process sees inputs and outcomes
+	Network  train.Config          // settings of networks, without a seed
+	Estimate train.EstimateOptions // how the covariance of two answers is computed
+	Seeds    int                   // trainings of each split
+	Members  int                   // networks of an ensemble
 
 	BatchStated bool        // the size of a batch was asked for, so that a smaller training set is an error
+	Weighted    bool        // pairs have weights
 	Couples     bool        // the two outcomes of a pair are coupled
 	Spectra     bool        // the outcomes are levels of spectra
 	Across      string      // occasion across which repeats are paired; "": none
