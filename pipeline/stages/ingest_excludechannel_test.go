@@ -77,7 +77,7 @@ func TestExcludeChannelKeys(t *testing.T) {
 		var keys []string
 		for i := range b.Recordings.Files {
 			text := ""
-			for _, pair := range b.Recordings.Files[i].ownSettings(b.Recordings.Source) {
+			for _, pair := range b.Recordings.ownSettings(&b.Recordings.Files[i]) {
 				text += pair.Key + "=" + pair.Value + ";"
 			}
 

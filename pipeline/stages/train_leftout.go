@@ -55,7 +55,10 @@ func (pl *trainPlanner) planLeftOut() (map[string]*experiment.LeftOut, error) {
 func (pl *trainPlanner) subsetsTask(subsets []experiment.Subset) (id string) {
 	dep := pl.trip.Triplets
 	id = pl.exp.ID("train", "rows")
-	t := pl.exp.Add(&engine.Task{ID: id, Stage: "train", Version: leftOutVersion, Local: pl.experiment.SubsetsRead(subsets), Deps: []engine.Dep{dep}})
+	t := pl.exp.Add(&engine.Task{
+		ID: id, Stage: "train", Version: leftOutVersion, Local: pl.experiment.SubsetsRead(subsets),
+		Deps: []engine.Dep{dep},
+	})
 	t.Run = func(_ context.Context, job *engine.Job) error { return pl.writeSubsets(job, dep, subsets) }
 
 	return id
