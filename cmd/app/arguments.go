@@ -48,7 +48,7 @@ func arrange(list []*subcommand, words []string) ([]string, error) {
 			return []string{"--help"}, nil
 		}
 
-		// `help budget` shows the document budget, and `help budget --help` the help of the command budget.
+		// `help budget` shows the help of the command budget and the document budget; `help budget --help` the help alone.
 		name = "help"
 		hasFlag := len(topics) < len(rest)
 		isCommand := find(list, topics[0]) != nil
@@ -75,7 +75,12 @@ func arrange(list []*subcommand, words []string) ([]string, error) {
 		return nil, usage("expected a command before %s: pipeline COMMAND [flags] [FILE]; the commands are %s", name, known)
 	}
 
-	return nil, usage("unknown %s %q; the commands are %s%s", kind, name, known, spelling.DidYouMean(name, names))
+	meant := ""
+	if near := spelling.Meant(name, names); near != "" {
+		meant = fmt.Sprintf("did you mean %q? ", near)
+	}
+
+	return nil, usage("unknown %s %q; %sthe commands are %s", kind, name, meant, known)
 }
 
 // isHelpFlag reports whether a word asks for help.
@@ -136,7 +141,8 @@ func (cmd *subcommand) arrange(words []string) ([]string, error) {
 // nextValue returns the first of the words that follow a flag without "=", which is its value.
 func (cmd *subcommand) nextValue(key string, words []string) (string, error) {
 	if len(words) == 0 {
-		return "", usage("--%s of pipeline %s wants a value, found the end of the line", key, cmd.name)
+		return "", usage("--%s of pipeline %s wants a value, found the end of the line%s", key, cmd.name,
+			cmd.valueOf(key))
 	}
 
 	value := words[0]
@@ -146,6 +152,24 @@ func (cmd *subcommand) nextValue(key string, words []string) (string, error) {
 	}
 
 	return value, nil
+}
+
+// valueOf returns the end of a message about a missing value: the flag as the command's example has it, or the values
+// that the flag takes. It returns a pointer to the help if there is neither.
+func (cmd *subcommand) valueOf(key string) string {
+	var words []string
+	cmd.paragraphs(func(line string) { words = strings.Fields(line) }, func(string) {})
+	if i := slices.Index(words, "--"+key); i >= 0 && i+1 < len(words) {
+		return fmt.Sprintf("; write e.g. --%s %s", key, words[i+1])
+	}
+
+	for _, flag := range cmd.flags {
+		if flag.name == key && len(flag.choices) > 0 {
+			return "; write one of " + strings.Join(flag.choices, ", ")
+		}
+	}
+
+	return fmt.Sprintf("; pipeline %s --help explains the flag", cmd.name)
 }
 
 // start runs the command. It returns a *pipeline.UsageError if the number of arguments is wrong, or if two formats are

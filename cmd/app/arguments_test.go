@@ -241,7 +241,6 @@ func TestHelp(t *testing.T) {
 	// A document comes before the command of its name, and names that.
 	assert.Contains(t, printedBy(t, "help", "idea"), "# The idea\n")
 	assert.Contains(t, printedBy(t, "help", "idea", "--help"), "# The idea\n")
-	assert.Contains(t, printedBy(t, "help", "suggest"), "The command of this name: pipeline suggest --help\n")
 	assert.Contains(t, printedBy(t, "help", "tables"), "triplets.arrow\n")
 
 	assert.Contains(t, printedBy(t, "contrast", "--help"), "\n   --a value ", "flags of one letter have two hyphens")

@@ -31,7 +31,7 @@ var resultLines = map[string][]string{
 
 // withoutLevel are commands that take a result and print no interval of a level of their own.
 var withoutLevel = map[string]string{
-	"suggest": "ranks conditions", "plot": "the level of the report", "inspect": "prints no interval",
+	"suggest": "the level of the model", "plot": "the level of the report", "inspect": "prints no interval",
 	"export": "writes tables as they are",
 }
 
@@ -45,6 +45,22 @@ var withoutJSON = map[string]string{
 
 // grammarPage is the page that TestGrammar writes and compares.
 const grammarPage = "docs/reference/grammar.md"
+
+// meaningsOfSplit is the end of the page.
+const meaningsOfSplit = `
+## What EXPERIMENT/SPLIT means
+
+Each of these commands takes EXPERIMENT/SPLIT, so that one name works everywhere. What it means depends on what
+the command reads:
+
+| command | it reads | EXPERIMENT/SPLIT and the folder of a split mean |
+|---|---|---|
+| predict, suggest, inspect | trained models | the models of the split, all seeds together |
+| contrast, budget | measured pairs | the whole experiment: the pairs do not depend on a split |
+| judge --against | measured pairs | the pairs that the split holds out |
+| plot | figures | the figures of the split |
+| export | tables | the tables of the split |
+`
 
 // Every command that takes a result takes the same four forms, and all commands say what they have of --level, --json
 // and examples. docs/reference/grammar.md shows this as a table without an empty cell; `go test ./cmd/app -run
@@ -79,6 +95,8 @@ func TestGrammar(t *testing.T) {
 		assert.False(t, cmd.hasFlag("alpha"), "%s has --alpha, all others --level", cmd.name)
 		fmt.Fprintf(&page, "| %s | %s |\n", cmd.name, strings.Join(cells, " | "))
 	}
+
+	page.WriteString(meaningsOfSplit)
 
 	path := filepath.Join(root, grammarPage)
 	if *update {

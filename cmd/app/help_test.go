@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"doubletake/docs"
 )
 
 // overstrike is how a terminal shows bold and underlined text.
@@ -35,6 +37,36 @@ func TestChoicesAreDocumented(t *testing.T) {
 	}
 
 	assert.GreaterOrEqual(t, n, 25, "only %d choices", n)
+}
+
+// `help NAME` begins with what `NAME --help` prints for every command, and lists each flag. If there is a document of
+// the same name, it follows.
+func TestHelpOfEveryCommand(t *testing.T) {
+	documents := 0
+	for _, c := range commands() {
+		if c.name == "help" { // the help of the program
+			continue
+		}
+
+		text := printedBy(t, "help", c.name)
+		after, ok := strings.CutPrefix(text, printedBy(t, c.name, "--help"))
+		assert.True(t, ok, "pipeline help %s does not begin with the help of the command:\n%s", c.name, text)
+
+		for _, o := range c.flags {
+			assert.Contains(t, text, "--"+o.name, "pipeline help %s", c.name)
+		}
+
+		page, ok := docs.FindPage(c.name)
+		if !ok {
+			assert.Empty(t, after, "pipeline help %s", c.name)
+			continue
+		}
+
+		assert.Equal(t, "\nDOCUMENT:\n\n"+page.Text, after, "pipeline help %s", c.name)
+		documents++
+	}
+
+	assert.GreaterOrEqual(t, documents, 6, "documents with the name of a command")
 }
 
 // Every command's help has an example, which is a line of that command that its

@@ -37,7 +37,7 @@ func runInspect(c *call) error {
 
 	description, err := c.describe(path, options)
 	if err != nil {
-		return unlessConfiguration(path, err)
+		return unlessConfiguration(path, "a recording, a table or a result, such as runs/EXPERIMENT,", err)
 	}
 
 	if err := checkInspected(description, c.String("channel"), c.Bool("values")); err != nil {
@@ -91,16 +91,16 @@ func checkInspected(description *inspect.Description, channel string, values boo
 }
 
 // unlessConfiguration returns the error to print after a file of data could not be read with err. If the file looks
-// like a configuration, which has no data, it is an error that names the command for configurations. Otherwise it is
-// err.
-func unlessConfiguration(path string, err error) error {
+// like a configuration, which has no data, it is an error that says what to name instead. Otherwise it is err.
+func unlessConfiguration(path, instead string, err error) error {
 	ending := strings.ToLower(filepath.Ext(path))
 	isYAML := ending == ".yaml" || ending == ".yml"
 	if !isYAML || !exists(path) {
 		return err
 	}
 
-	return usage("%s: this looks like a configuration; pipeline check %[1]s validates it", path)
+	return usage("%s: this looks like a configuration; name %s instead, or validate it with pipeline check %[1]s", path,
+		instead)
 }
 
 // findChannel returns the index of the channel of a recording that has a name.

@@ -28,7 +28,7 @@ func runJudge(c *call) error {
 
 	judgement, err := judge.Judge(c.ctx, options)
 	if err != nil {
-		return unlessConfiguration(options.Predictions, err)
+		return unlessConfiguration(options.Predictions, "a table of predictions, such as predictions.csv,", err)
 	}
 
 	if !c.Bool("json") {

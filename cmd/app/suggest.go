@@ -237,7 +237,7 @@ func (s *suggestion) listing(list []suggest.Suggestion) report.Listing {
 	listing := report.Listing{Heads: slices.Concat([]string{"rank"}, s.names, s.candidates.Labels)}
 	isCalibrated := s.ranking != suggest.ByBoth
 	if isCalibrated {
-		listing.Heads = append(listing.Heads, "class", "half width")
+		listing.Heads = append(listing.Heads, "class", "half width ("+s.level()+")")
 	} else {
 		listing.Heads = append(listing.Heads, "epistemic", "aleatoric")
 	}
@@ -318,8 +318,8 @@ func (s *suggestion) printPlan(c *call, costs suggest.Costs, budget float64, pri
 		spent = fmt.Sprintf(" for %s of %s", costs.Format(steps[len(steps)-1].Sum), costs.Format(budget))
 	}
 
-	fmt.Fprintf(c.stdout, "%s%s; half width of an interval at the candidates, on average: %s now\n",
-		fault.Plural(int64(len(steps)), "measurement"), spent, halfWidths(s.models, session.Before))
+	fmt.Fprintf(c.stdout, "%s%s; half width of a %s interval at the candidates, on average: %s now\n",
+		fault.Plural(int64(len(steps)), "measurement"), spent, s.level(), halfWidths(s.models, session.Before))
 
 	if err := s.planListing(steps, costs, priced).Write(c.stdout, width(c.stdout)); err != nil {
 		return err
@@ -332,6 +332,9 @@ func (s *suggestion) printPlan(c *call, costs suggest.Costs, budget float64, pri
 
 	return nil
 }
+
+// level returns the level of the half widths, which is that of the calibration, such as "95 %". There must be one.
+func (s *suggestion) level() string { return fmt.Sprintf("%.4g %%", 100*s.models.Honest.Calibration.Level) }
 
 // outcomes returns the names of the outcomes, each with a suffix.
 func (s *suggestion) outcomes(suffix string) []string {

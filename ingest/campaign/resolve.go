@@ -11,6 +11,14 @@ import (
 	"doubletake/ingest/format/text"
 )
 
+// Hints that name keys of a configuration. Commands that read a table without a configuration replace them.
+const (
+	// PairsHint is the hint about a table without pairs of columns.
+	PairsHint = "name the columns with y1 and y2, or single measurements to be paired with repeats"
+	// ThirdHint is the hint about a third value of an outcome.
+	ThirdHint = "name the conditions with inputs, or write a row for each value and name the outcome with repeats"
+)
+
 // ResolveTable returns the options with the roles of columns that they leave open. Outcomes are the pairs of columns
 // NAME_1, NAME_2 (or y1_NAME, y2_NAME), a column called run names the runs, and inputs are Given and the columns of
 // numbers that have no other role. texts are the columns that hold no numbers, or whose cells the options call names.
@@ -41,7 +49,7 @@ func ResolveTable(file TableFile, options TableOptions) (_ TableOptions, texts [
 		options.Y1, options.Y2 = pairsByName(numbers)
 		if len(options.Y1) == 0 {
 			return TableOptions{}, nil, fault.At(path, "", "pairs of columns named NAME_1 and NAME_2 (or y1_NAME and y2_NAME)",
-				"only "+fault.Quoted(numbers), "name the columns with y1 and y2, or single measurements to be paired with repeats")
+				"only "+fault.Quoted(numbers), PairsHint)
 		}
 	}
 
@@ -180,7 +188,7 @@ func remainingInputs(path string, numbers []string, options TableOptions) ([]str
 		outcome, isThird := strings.CutSuffix(name, "_3")
 		if isThird && slices.Contains(options.Y1, outcome+"_1") {
 			return nil, fault.At(path, "column "+name, "two values of "+outcome,
-				"a third", "name the conditions with inputs, or write a row for each value and name the outcome with repeats")
+				"a third", ThirdHint)
 		}
 	}
 

@@ -2,9 +2,11 @@ package pairs
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 
 	"doubletake/ingest/campaign"
+	"doubletake/ingest/fault"
 	"doubletake/ingest/table"
 )
 
@@ -14,7 +16,7 @@ func readTable(path string, texts []string) (*table.Table, error) {
 	files := []campaign.TableFile{{Path: path, Name: path}}
 	options, known, err := campaign.ResolveTable(files[0], campaign.TableOptions{Run: "run"})
 	if err != nil {
-		return nil, err
+		return nil, withoutKeys(err)
 	}
 
 	const noRows = 0 // the names of the columns are enough
@@ -33,6 +35,28 @@ func readTable(path string, texts []string) (*table.Table, error) {
 	}
 
 	return Tabulate(read), nil
+}
+
+// commandHints say what can be done about a table of a command, by hints that name keys of a configuration. A command
+// has no such keys.
+var commandHints = map[string]string{
+	campaign.PairsHint: "write the two measurements of an outcome side by side, as OUTCOME_1 and OUTCOME_2; or, if the " +
+		"table has one measurement a row, run pipeline init on its folder",
+	campaign.ThirdHint: "write each further pair of values into a row of its own, or run pipeline init on the folder of " +
+		"the table",
+}
+
+// withoutKeys returns an error with a hint of commandHints in the place of a hint that names keys.
+func withoutKeys(err error) error {
+	var found *fault.Error
+	if !errors.As(err, &found) || commandHints[found.Hint] == "" {
+		return err
+	}
+
+	changed := *found
+	changed.Hint = commandHints[found.Hint]
+
+	return &changed
 }
 
 // Tabulate returns the table of triplets of pairs that were read. Its columns are run, recording, conditions, labels

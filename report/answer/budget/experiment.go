@@ -113,6 +113,10 @@ func (c *campaign) noBudget(outcomes []string) error {
 		}
 	}
 
+	if c.At == "" {
+		return fault.At(c.Source.Path, "", "rows of pairs", "none", "name the experiment, or its triplets.arrow")
+	}
+
 	return &fault.UsageError{Text: fmt.Sprintf("--at: no row of %s has %s; pipeline inspect %s lists the values", c.Name,
 		c.At, c.Source.Path)}
 }

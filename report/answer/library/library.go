@@ -134,7 +134,8 @@ func commonPrior(all []calibration) scale.Prior {
 func read(ctx context.Context, dir string, seen map[string]string) ([]calibration, error) {
 	root, err := filepath.EvalSymlinks(dir)
 	if err != nil {
-		return nil, fault.At(dir, "", "a work directory", "none", "pipeline run makes one")
+		return nil, fault.At(dir, "", "a work directory", "none",
+			"name the folder that pipeline run wrote, such as runs or runs/EXPERIMENT")
 	}
 
 	found := 0
