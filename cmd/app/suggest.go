@@ -334,7 +334,9 @@ func (s *suggestion) printPlan(c *call, costs suggest.Costs, budget float64, pri
 }
 
 // level returns the level of the half widths, which is that of the calibration, such as "95 %". There must be one.
-func (s *suggestion) level() string { return fmt.Sprintf("%.4g %%", 100*s.models.Honest.Calibration.Level) }
+func (s *suggestion) level() string {
+	return fmt.Sprintf("%.4g %%", 100*s.models.Honest.Calibration.Level)
+}
 
 // outcomes returns the names of the outcomes, each with a suffix.
 func (s *suggestion) outcomes(suffix string) []string {
