@@ -64,7 +64,11 @@ func (s Sheet) tables() []table {
 
 // document returns the sheet in the order of reading.
 func (s Sheet) document() document {
-	doc := document{title: clean(s.Title), verdicts: s.Opening, tables: s.tables()}
+	doc := document{title: clean(s.Title), tables: s.tables()}
+	for _, text := range s.Opening {
+		doc.verdicts = append(doc.verdicts, clean(text))
+	}
+
 	for _, text := range s.Closing {
 		doc.words = append(doc.words, clean(text))
 	}
@@ -87,18 +91,21 @@ func Sheets(w io.Writer, list []Sheet, width int, color bool) error {
 }
 
 // SheetsLaTeX returns the tables of sheets as floats, as LaTeX does. The closing sentences and the notes of a sheet
-// follow its last table.
+// follow its last table. The opening sentences are left out, as is a sheet without a table.
 func SheetsLaTeX(list []Sheet) []byte {
 	b := bytes.NewBufferString(texPreamble)
+	written := map[string]int{} // tables, by the label of the sheet's title
 	for _, sheet := range list {
 		tables := sheet.tables()
+		label := slug(sheet.Title)
 		for k, t := range tables {
 			var notes []string
 			if k == len(tables)-1 {
 				notes = slices.Concat(sheet.Closing, sheet.Notes)
 			}
 
-			id := fmt.Sprintf("%s-%d", slug(sheet.Title), k+1)
+			written[label]++
+			id := fmt.Sprintf("%s-%d", label, written[label])
 			texTable{id: id, content: t, notes: notes}.write(b, sheet.Title)
 		}
 	}
@@ -139,7 +146,7 @@ func (l Listing) Write(w io.Writer, width int) error {
 			}
 		}
 
-		list.Rows = append(list.Rows, tableRow{Label: texts[0], Cells: cells})
+		list.Rows = append(list.Rows, tableRow{Label: clean(texts[0]), Cells: cells})
 	}
 
 	t.writeTable(list)
@@ -208,6 +215,10 @@ func flat(record numbers.Object) (head, cells []string) {
 			continue
 		case float64:
 			text = fullDigits(value)
+		case *float64:
+			if value != nil {
+				text = fullDigits(*value)
+			}
 		case string:
 			text = numbers.Harmless(value)
 		case []string:

@@ -43,7 +43,7 @@ func TestSheets(t *testing.T) {
 // sheetOf is an invented budget everywhere named by the given text.
 func sheetOf(name string) *Sheet {
 	return &Sheet{
-		Title: "Uncertainty of a measurement", Closing: []string{name}, Notes: []string{name},
+		Title: "Uncertainty of a measurement", Opening: []string{name}, Closing: []string{name}, Notes: []string{name},
 		Grids: []Grid{{
 			Title: name, Below: name + " = 2.0", Words: []string{"type", "distribution"},
 			Heads: []string{"source", "type", "value", "distribution", "u", "dof", "sensitivity", "contribution", "share"},
@@ -90,6 +90,23 @@ func TestCSV(t *testing.T) {
 	err := CSV(&b, records)
 	require.NoError(t, err, "%v\n%s", err, b.String())
 	assert.Equal(t, want, b.String(), "%v\n%s", err, b.String())
+}
+
+// A pointer to a number is written as in JSON: as the number. A missing number is empty.
+func TestPointersInCSV(t *testing.T) {
+	half := 0.5
+	none := math.NaN()
+	var b bytes.Buffer
+	require.NoError(t, CSV(&b, []numbers.Object{{"a", &half, "b", &none, "c", (*float64)(nil)}}))
+	assert.Equal(t, "a,b,c\n0.5,,\n", b.String())
+}
+
+// Sheets of one title have labels of their own in LaTeX: the tables are numbered on.
+func TestLabelsOfEqualTitles(t *testing.T) {
+	sheet := Sheet{Title: "Budget", Grids: []Grid{{Heads: []string{"source", "u"}, Rows: [][]string{{"chord", "0.1"}}}}}
+	text := string(SheetsLaTeX([]Sheet{sheet, sheet}))
+	assert.Equal(t, 1, strings.Count(text, `\label{tab:budget-1}`), text)
+	assert.Equal(t, 1, strings.Count(text, `\label{tab:budget-2}`), text)
 }
 
 // The notes of a sheet stand below its last table, even if a grid behind it is empty and gives no table.

@@ -8,6 +8,7 @@ import (
 	"doubletake/ingest/fault"
 	"doubletake/ingest/table"
 	"doubletake/ingest/units"
+	"doubletake/internal/lists"
 )
 
 // notStated is the unit of an outcome if no file, name or setting states its unit.
@@ -29,7 +30,7 @@ func Mismatch(first, file string, err error) error {
 	}
 
 	state := fmt.Sprintf("if all files are in one unit, state it with units: {%s: …}; else leave the file out with "+
-		"exclude", outcome)
+		"exclude", lists.YAML(outcome))
 	place := "outcome " + outcome
 	switch {
 	case column.FoundUnit == notStated:

@@ -97,7 +97,7 @@ func Convert(path, column, name, header string, given map[string]string, v []flo
 	conversion, err := units.ToName(name, unit)
 	if bad, ok := errors.AsType[*units.Error](err); ok {
 		return units.Named{}, fault.At(path, "column "+column, bad.Want, fmt.Sprintf("unit %q", bad.Text),
-			fmt.Sprintf("state the unit with units: {%s: …}", name))
+			fmt.Sprintf("state the unit with units: {%s: …}", lists.YAML(name)))
 	}
 
 	if err != nil {

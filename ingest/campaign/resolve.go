@@ -9,6 +9,7 @@ import (
 	"doubletake/ingest/condition"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/format/text"
+	"doubletake/internal/lists"
 )
 
 // Hints that name keys of a configuration. Commands that read a table without a configuration replace them.
@@ -121,7 +122,8 @@ func checkNames(reader *text.Reader, inputs []string) error {
 		if slices.Contains(inputs, name) && condition.LookLikeNames(cells[i]) {
 			return fault.At(reader.Info().Path, "column "+name, "set points, or names",
 				"cells like "+fault.Quoted(cells[i][:min(3, len(cells[i]))])+", which may be either",
-				fmt.Sprintf("state ingest: {things: [%s]} if they are names, table: {inputs: […]} if they are numbers", name))
+				fmt.Sprintf("state ingest: {things: [%s]} if they are names, table: {inputs: […]} if they are numbers",
+					lists.YAML(name)))
 		}
 	}
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"doubletake/ingest/fault"
+	"doubletake/internal/lists"
 )
 
 // CheckCopies returns an error if files with different names have the same contents, because a copy is not a
@@ -34,6 +35,8 @@ func CheckCopies(names, sums []string) error {
 		return nil
 	}
 
+	quoted := lists.Each(copies, lists.YAML)
+
 	return fault.At(copies[0], "", "another measurement than "+original, "an exact copy of it (the same sha256)",
-		fmt.Sprintf("a copy is no measurement: leave it out with ingest: {exclude: [%s]}", fault.Some(copies)))
+		fmt.Sprintf("a copy is no measurement: leave it out with ingest: {exclude: [%s]}", fault.Some(quoted)))
 }

@@ -36,16 +36,16 @@ func (f *Findings) addGains(set triplets.Set) {
 	}
 
 	channels := f.channels(set)
-	gains := map[string]float64{} // NaN: the microphone is left out
+	gains := map[string]float64{"": math.NaN()} // NaN: the microphone, or a row of two, is left out
 	for {
 		microphones := levelOffsets(set, channels, rows, gains)
-		if far := farthest(microphones); far != "" {
+		if far, found := farthest(microphones); found {
 			gains[far] = math.NaN()
 			continue
 		}
 
-		name, gain := largestGain(microphones, gains)
-		if name == "" {
+		name, gain, found := largestGain(microphones, gains)
+		if !found {
 			return
 		}
 
@@ -58,7 +58,7 @@ func (f *Findings) addGains(set triplets.Set) {
 
 		f.add("gain-apart", "gain-apart"+name, "#"+name, fmt.Sprintf("%.1f dB %s its neighbours in %d of %d levels of %d "+
 			"recordings: its gain? calibration: {gain_db: {%s: %.2f}} takes it out", math.Abs(gain), side,
-			countNear(gain, own.levels), len(own.levels), own.runs, name, gain))
+			countNear(gain, own.levels), len(own.levels), own.runs, lists.YAML(name), gain))
 	}
 }
 
@@ -68,9 +68,8 @@ type offsets struct {
 	runs   int
 }
 
-// farthest returns the microphone with the largest median offset if this is at least tooFarDB, and "" otherwise.
-func farthest(microphones map[string]*offsets) string {
-	name := ""
+// farthest returns the microphone with the largest median offset. found is false if this is less than tooFarDB.
+func farthest(microphones map[string]*offsets) (name string, found bool) {
 	most := 0.0
 	for _, n := range slices.Sorted(maps.Keys(microphones)) {
 		levels := microphones[n].levels
@@ -82,10 +81,11 @@ func farthest(microphones map[string]*offsets) string {
 		if offset >= tooFarDB && offset > most {
 			name = n
 			most = offset
+			found = true
 		}
 	}
 
-	return name
+	return name, found
 }
 
 // isGain reports whether three quarters of the levels are offset by the same gain, in enough runs.
@@ -94,9 +94,9 @@ func (o *offsets) isGain(gain float64) bool {
 	return o.runs >= gainRuns && inRange && 4*countNear(gain, o.levels) >= 3*len(o.levels)
 }
 
-// largestGain returns the microphone with the largest gain that is not known yet, or "" if there is none. The gain is
-// the median of a microphone's offsets.
-func largestGain(microphones map[string]*offsets, known map[string]float64) (name string, gain float64) {
+// largestGain returns the microphone with the largest gain that is not known yet. The gain is the median of a
+// microphone's offsets. found is false if there is none.
+func largestGain(microphones map[string]*offsets, known map[string]float64) (name string, gain float64, found bool) {
 	for _, n := range slices.Sorted(maps.Keys(microphones)) {
 		m := microphones[n]
 		if len(m.levels) == 0 {
@@ -107,19 +107,22 @@ func largestGain(microphones map[string]*offsets, known map[string]float64) (nam
 		if known[n] == 0 && math.Abs(median) > math.Abs(gain) && m.isGain(median) {
 			name = n
 			gain = median
+			found = true
 		}
 	}
 
-	return name, gain
+	return name, gain, found
 }
 
 // levelOffsets returns the offsets of each microphone's levels, after the known gains are subtracted from the levels. A
-// microphone whose gain is NaN is left out: it has no offsets, and does not count as a neighbour. channels contains the
-// microphone of each row, and runs the rows of each run. Rows of one run that follow each other belong to neighbouring
-// microphones.
+// microphone whose gain is NaN is left out: it has no offsets, and the microphones beside it are neighbours of each
+// other. channels contains the microphone of each row, and runs the rows of each run. Rows of one run that follow each
+// other belong to neighbouring microphones.
 func levelOffsets(set triplets.Set, channels []string, runs [][]int, gains map[string]float64) map[string]*offsets {
 	microphones := map[string]*offsets{}
-	for _, rows := range runs {
+	isUsed := func(row int) bool { return !math.IsNaN(gains[channels[row]]) }
+	for _, all := range runs {
+		rows, _ := lists.Split(all, isUsed)
 		if len(rows) < gainLevels {
 			continue
 		}

@@ -162,6 +162,59 @@ func TestGainsOfPairs(t *testing.T) {
 	assert.False(t, m.concerns([]string{"a", "b"}, f.splitName("a.wav#mic2 + b.wav#mic2")), "a pair of microphone 2")
 }
 
+// In eight pairs of repeats, microphone 7 is 4 dB low. The row at place 3 joins two microphones, and is off by some dB.
+// Expected: the warning about microphone 7, as with a row at place 3 that is not off; none about the row of two.
+func TestGainsBesideRowsOfTwo(t *testing.T) {
+	for _, off := range []float64{0, -3, -6, -10, 6, -30} {
+		set := levelsOfRuns(8, true, func(place int) float64 {
+			switch place {
+			case 2:
+				return gentle(place) + off
+			case 6:
+				return gentle(place) - 4
+			}
+
+			return gentle(place)
+		})
+		for i, recording := range set.Recording {
+			run, isThird := strings.CutSuffix(recording, "#mic3")
+			if isThird {
+				first, second, _ := strings.Cut(run, " + ")
+				set.Recording[i] = first + "#mic3 + " + second + "#x3"
+			}
+		}
+
+		f := Findings{SplitName: func(name string) []string { return strings.Split(name, " + ") }}
+		f.addGains(set)
+		require.Len(t, sentences(f), 1, "%g dB", off)
+		assert.Contains(t, sentences(f)[0], "channel mic7: 4", "%g dB", off)
+	}
+}
+
+// Beside a dead microphone at place 4, microphone 5 is 6 dB low. Expected: its gain is found, because the microphones
+// beside the dead one are neighbours of each other. p[5] is not a plain word: the advice has it in quotes.
+func TestGainsNextToDeadMicrophone(t *testing.T) {
+	set := levelsOfRuns(8, false, func(place int) float64 {
+		switch place {
+		case 3:
+			return 20
+		case 4:
+			return 54
+		}
+
+		return 60
+	})
+	for i, recording := range set.Recording {
+		set.Recording[i] = strings.Replace(recording, "#mic5", "#p[5]", 1)
+	}
+
+	var f Findings
+	f.addGains(set)
+	require.Len(t, sentences(f), 1)
+	assert.Contains(t, sentences(f)[0], `channel p[5]: 6.0 dB below its neighbours in 8 of 8 levels of 8 recordings`)
+	assert.Contains(t, sentences(f)[0], `calibration: {gain_db: {"p[5]": -6.00}} takes it out`)
+}
+
 // Three of 40 pairs are far. Expected: each recording is in two or three of them, under its whole name, although the
 // names contain a plus.
 func TestFarPairNames(t *testing.T) {

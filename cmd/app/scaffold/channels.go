@@ -31,19 +31,36 @@ func hasSamples(channel ingest.Channel) bool { return channel.Role() == "" && ch
 // samples.
 func shortestChannel(info ingest.Info) int64 {
 	shortest := int64(math.MaxInt64)
-	for _, channel := range info.Channels {
-		if hasSamples(channel) {
-			shortest = min(shortest, channel.Samples)
-		}
+	for _, channel := range readTogether(info) {
+		shortest = min(shortest, channel.Samples)
 	}
 
 	return shortest
 }
 
+// readTogether returns the channels that have samples, as they are if they are read together: a column with a sample in
+// some rows of a table has the rate and the length of the longest channel.
+func readTogether(info ingest.Info) []ingest.Channel {
+	channels, _ := lists.Split(info.Channels, hasSamples)
+	if len(channels) == 0 {
+		return nil
+	}
+
+	longest := slices.MaxFunc(channels, func(a, b ingest.Channel) int { return cmp.Compare(a.Samples, b.Samples) })
+	for i, channel := range channels {
+		if isSparse(channel) {
+			channels[i].RateHz = longest.RateHz
+			channels[i].Samples = longest.Samples
+		}
+	}
+
+	return channels
+}
+
 // chooseChannels decides from the first recording which channels are used, and whether they are microphones or of a
 // balance.
 func (p *plan) chooseChannels(files []string, info ingest.Info) {
-	channels, _ := lists.Split(info.Channels, hasSamples)
+	channels := readTogether(info)
 	if len(channels) == 0 {
 		p.note("%s has no channel of samples; pipeline inspect shows its contents", info.Path)
 		return
@@ -95,21 +112,16 @@ func areLoads(channels []ingest.Channel, used []int) bool {
 	return loads > 0 && 2*loads >= len(used)
 }
 
-// mostAlikeChannels returns the indices of the channels that have the most frequent rate and length. Columns with a
-// sample in some rows of a table count as the columns with a sample in each row, because they can be read together.
+// mostAlikeChannels returns the indices of the channels that have the most frequent rate and length.
 func mostAlikeChannels(channels []ingest.Channel) []int {
 	type shape struct {
 		rateHz  float64
 		samples int64
 	}
 
-	longest := slices.MaxFunc(channels, func(a, b ingest.Channel) int { return cmp.Compare(a.Samples, b.Samples) })
 	shapes := make([]shape, len(channels))
 	for i, channel := range channels {
 		shapes[i] = shape{channel.RateHz, channel.Samples}
-		if isSparse(channel) {
-			shapes[i] = shape{longest.RateHz, longest.Samples}
-		}
 	}
 
 	return slices.MaxFunc(lists.Alike(shapes), func(a, b []int) int { return len(a) - len(b) })
@@ -168,8 +180,9 @@ func (p *plan) noteChannels(files []string, info ingest.Info, channel ingest.Cha
 	p.note("%s", what)
 }
 
-// takePerChannel takes arrays with a value for each microphone for conditions if their names are of conditions, and
-// notes the others. It takes none if a table gives the conditions: the table may state them already.
+// takePerChannel takes arrays with a value for each microphone for conditions if their names are of conditions, the
+// first array of each condition, and notes the others. It takes none if a table gives the conditions: the table may
+// state them already.
 func (p *plan) takePerChannel(info ingest.Info) {
 	n := len(p.Channels)
 	isLog := p.Conditions != "" && p.result.Conditions == ""
@@ -180,14 +193,17 @@ func (p *plan) takePerChannel(info ingest.Info) {
 
 	var others []string
 	for _, channel := range info.Channels {
-		isSample := slices.Contains(p.Channels, channel.Name) || channel.IsTime() || strings.Contains(channel.Name, "[")
+		isRow := strings.Contains(channel.Name, "[") // of an array of two dimensions, such as p[1]
+		isSample := slices.Contains(p.Channels, channel.Name) || channel.IsTime() || isRow
 		if isSample || channel.Samples != int64(n) {
 			continue
 		}
 
 		name := vocabulary.ConditionIn(lastPart(channel.Name))
+		isTaken := func(entry config.NamedString) bool { return entry.Name == name }
+		isKnown := p.sheet.HasCondition(name) || slices.ContainsFunc(p.InFile, isTaken)
 		switch {
-		case name != "" && !p.sheet.HasCondition(name):
+		case name != "" && !isKnown:
 			p.InFile = append(p.InFile, config.NamedString{Name: name, Value: channel.Name})
 		case channel.Role() == "":
 			others = append(others, channel.Name)

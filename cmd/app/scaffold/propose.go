@@ -98,7 +98,7 @@ func (p *plan) declareGroups(files []string) {
 		}
 
 		if p.EachName == "" && s.CanHoldOut(column) {
-			p.EachName = plain(column.Name)
+			p.EachName = lists.YAML(column.Name)
 		}
 	}
 }
@@ -128,7 +128,7 @@ func (p *plan) holdOut() {
 	for _, column := range s.WithRole(role.Input) {
 		for _, held := range s.HoldOutSpans(column) {
 			if s.InputsVary(column.RowsOutside(held)) {
-				p.HeldOut = plain(column.Name) + ": " + held.Text
+				p.HeldOut = lists.YAML(column.Name) + ": " + held.Text
 				return
 			}
 		}

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"text/template"
 
-	"doubletake/ingest/vocabulary"
+	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 )
 
@@ -27,7 +27,7 @@ var configurationTemplate = sync.OnceValue(func() *template.Template {
 		"schema": func() string { return SchemaFile },
 		"quote":  strconv.Quote,
 		"quoted": quoted,
-		"plain":  plainNames,
+		"plain":  func(names []string) []string { return lists.Each(names, lists.YAML) },
 		"pairs":  pairs,
 		"list":   listed,
 	}).Parse(configuration))
@@ -55,25 +55,6 @@ func quoted(texts []string) string {
 	}
 
 	return listed(list)
-}
-
-// plain returns a name, in quotes if YAML would read it as something else.
-func plain(name string) string {
-	if vocabulary.Identifier.MatchString(name) {
-		return name
-	}
-
-	return strconv.Quote(name)
-}
-
-// plainNames applies plain to each name.
-func plainNames(names []string) []string {
-	var list []string
-	for _, name := range names {
-		list = append(list, plain(name))
-	}
-
-	return list
 }
 
 // pairs joins names with their values in quotes: lift_n: "Fz", drag_n: "Fx".

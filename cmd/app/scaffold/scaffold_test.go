@@ -565,6 +565,65 @@ func TestPerChannelArrays(t *testing.T) {
 	}
 }
 
+// The order of the columns of a table means nothing. One column of three is filled in each twentieth row. Expected for
+// each of its places: what the table with the sparse column at the end gives, which has 4000 rows at 10 kHz.
+func TestSparseColumnInAnyPlace(t *testing.T) {
+	for head, isSound := range map[string]bool{
+		"temperature (°C),mic1 (Pa),mic2 (Pa)": true, "mic1 (Pa),temperature (°C),mic2 (Pa)": true,
+		"mic1 (Pa),mic2 (Pa),temperature (°C)": true, "mic3 (Pa),mic1 (Pa),mic2 (Pa)": true,
+		"temperature (°C),Fx (N),Fz (N)": false, "Fx (N),Fz (N),temperature (°C)": false,
+	} {
+		sparse := max(slices.Index(strings.Split(head, ","), "temperature (°C)"), 0)
+		dir := t.TempDir()
+		for _, rpm := range []int{3000, 3500, 4000} {
+			var rows strings.Builder
+			rows.WriteString("time (s)," + head + "\n")
+			for k := range 4000 {
+				cells := []string{"", "", ""}
+				for c := range cells {
+					if c != sparse || k%20 == 0 {
+						cells[c] = fmt.Sprintf("%.4f", math.Sin(float64(k*k*(c+1)+rpm)))
+					}
+				}
+
+				fmt.Fprintf(&rows, "%.4f,%s\n", float64(k)/10000, strings.Join(cells, ","))
+			}
+
+			write(t, dir, fmt.Sprintf("rpm_%d.csv", rpm), rows.String())
+		}
+
+		r, err := Look(dir)
+		require.NoError(t, err)
+		contains(t, strings.Join(r.Notes, "\n"), "of 4000 samples at 10000 Hz")
+		if isSound {
+			contains(t, r.YAML, "triplets: split-half-spectrum")
+		} else {
+			contains(t, r.YAML, "triplets: random-samples", "samples: 250 ") // the usual number
+		}
+	}
+}
+
+// Two arrays that mean one condition. Expected: the first is proposed and the other noted, so that the configuration,
+// which has one value for each key, is valid.
+func TestTwoArraysOfOneCondition(t *testing.T) {
+	dir := t.TempDir()
+	angles := []float64{30, 60, 90, 120}
+	for _, rpm := range []int{3000, 3500, 4000} {
+		sound := make([]float64, 4*2000)
+		for k := range sound {
+			sound[k] = math.Sin(float64(k*k + rpm))
+		}
+
+		archive := npzOf(t, []string{"mic1", "mic2", "mic3", "mic4", "fs", "theta", "theta_deg"}, sound[:2000],
+			sound[2000:4000], sound[4000:6000], sound[6000:], []float64{20000}, angles, angles)
+		write(t, dir, fmt.Sprintf("rpm_%d.npz", rpm), archive)
+	}
+
+	r := loads(t, dir)
+	contains(t, r.YAML, `inside: {theta_deg: "theta"}`)
+	contains(t, strings.Join(r.Notes, "\n"), "theta_deg has a value for each channel too")
+}
+
 // write writes a file into a folder.
 func write(t testing.TB, dir, name, text string) {
 	t.Helper()

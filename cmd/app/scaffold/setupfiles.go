@@ -9,6 +9,7 @@ import (
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/role"
 	"doubletake/ingest/vocabulary"
+	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 )
 
@@ -110,7 +111,7 @@ func (p *plan) takeCalibrators(mics *campaign.Cells, k int) {
 	p.Calibrators = nil
 	channel := slices.Index(microphoneColumns(mics), "channel")
 	for i, file := range files {
-		p.Calibrators = append(p.Calibrators, config.NamedString{Name: plain(mics.Text(i, channel)), Value: file})
+		p.Calibrators = append(p.Calibrators, config.NamedString{Name: lists.YAML(mics.Text(i, channel)), Value: file})
 	}
 
 	p.measured = except(p.measured, files...)
@@ -140,7 +141,9 @@ func (p *plan) proposeLoads() bool {
 	}
 
 	for _, component := range p.components {
-		if load := vocabulary.Loads[strings.ToLower(component)]; load != "" {
+		load := vocabulary.Loads[strings.ToLower(component)]
+		isTaken := func(column config.NamedString) bool { return column.Name == load }
+		if load != "" && !slices.ContainsFunc(p.Columns, isTaken) {
 			p.Columns = append(p.Columns, config.NamedString{Name: load, Value: component})
 			p.Voltages = p.Channels
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"doubletake/internal/lists"
 	"doubletake/train/honest/scale"
 )
 
@@ -83,7 +84,7 @@ func (c *Calibration) Notes() []string {
 
 	if c.OfThings && c.conditionIsInput() {
 		notes = append(notes, fmt.Sprintf("each %s is taken for one thing, which may differ from others by more than its "+
-			"inputs say; as a setting: honest: {groups: %s}", c.Condition, c.Condition))
+			"inputs say; as a setting: honest: {groups: %s}", c.Condition, lists.YAML(c.Condition)))
 	}
 
 	for _, o := range c.OwnCurves {

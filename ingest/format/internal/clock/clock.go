@@ -18,6 +18,7 @@ import (
 
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
+	"doubletake/internal/lists"
 )
 
 // names has the names of channels that contain the time, in lower case and with blanks for underscores. Each has the
@@ -130,7 +131,8 @@ func Find(r ingest.Reader, channels []int, names func(channel int) []string) (in
 				case !ok || isLetter != wantLetter:
 				case isLetter && ch.Unit == "" && !even(r, c):
 					return -1, []ingest.Warning{ingest.Warn(info.Path, "clock-useless", "%s has no even steps: it is not taken for "+
-						"the time, and no rate is taken from it; if it is the time, name it: text: {time: %[1]s}", ch.Name)}
+						"the time, and no rate is taken from it; if it is the time, name it: text: {time: %s}",
+						ch.Name, lists.YAML(ch.Name))}
 				default:
 					ch.Unit = unit
 					return c, nil
