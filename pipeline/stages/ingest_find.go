@@ -119,6 +119,7 @@ func (r *Recordings) rawFile(exp plan.Experiment, name string) plan.RawFile {
 // settleConstruction chooses the construction, and stores the names of the experiment's conditions and of its columns
 // of text.
 func (r *Recordings) settleConstruction(exp plan.Experiment) error {
+	exp.Ingest = r.Ingest // names the columns of a simulated balance
 	r.Construction = dsp.Configure(dsp.Find(r.DSP.Triplets, exp.Instrument()), &r.DSP.Settings)
 	if r.DSP.Track != nil && r.Construction != nil && r.Construction.Describe().Shaft {
 		r.Found = append(r.Found, "rpm_tracked")

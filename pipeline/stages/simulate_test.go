@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"doubletake/dsp"
 	"doubletake/ingest/setting"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
@@ -148,4 +149,19 @@ experiments:
 	// rotor/simulate/simulated_rotor_n2_rpm3000.wav
 	// rotor/simulate/conditions.csv
 	// rotor/simulate/README.txt
+}
+
+// Repeats of a simulated balance are pairs of its series, although the configuration names no columns: the campaign
+// names them.
+func TestRepeatsOfSimulatedBalance(t *testing.T) {
+	b := simulatedExperiment(t, "{campaign: airfoil, alpha_deg: [0, 4], u_inf_m_s: [4.7]}")
+	b.DSP.Triplets = "repeats"
+	sim, err := planSimulate(b)
+	require.NoError(t, err)
+
+	ing, err := planIngest(b, sim)
+	require.NoError(t, err)
+
+	_, takesSeries := ing.Construction.(dsp.OfSeries)
+	assert.True(t, takesSeries)
 }
