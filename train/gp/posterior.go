@@ -37,6 +37,7 @@ type Posterior struct {
 	nugget  []float64   // run-to-run variance
 	fresh   [][]float64 // by label: variance of the offset of a new level
 	own     []float64   // variance of a curve
+	local   [][]float64 // by row: local scale of the errors, see localScales
 	learned [][]float64 // what measurements have taught, see learn: measured rows × unknowns
 
 	newLevels []newLevel // new levels that several conditions or measurements share
@@ -78,6 +79,7 @@ func (m *Model) Posterior(ctx context.Context, x []float64, pairs float64, level
 		all.nugget = append(all.nugget, p.nugget...)
 		all.fresh = append(all.fresh, p.fresh...)
 		all.own = append(all.own, p.own...)
+		all.local = append(all.local, p.local...)
 		all.learned = append(all.learned, p.learned...)
 		all.unit = append(all.unit, p.unit...)
 
@@ -97,8 +99,10 @@ func (m *Model) EachPosterior(ctx context.Context, x []float64, pairs float64, l
 	for first := 0; first < m.Outcomes; first += together {
 		count := min(together, m.Outcomes-first)
 		err := m.eachOf(ctx, first, count, func(j int, one *Model) error {
-			single[j-first] = one.posterior(x, pairs, levels)
-			return nil
+			p, err := one.posterior(x, pairs, levels)
+			single[j-first] = p
+
+			return err
 		})
 		if err != nil {
 			return fmt.Errorf("posterior of additive gp: %w", err)
@@ -117,9 +121,14 @@ func (m *Model) EachPosterior(ctx context.Context, x []float64, pairs float64, l
 }
 
 // posterior is Posterior by the process of the only outcome of m.
-func (m *Model) posterior(x []float64, pairs float64, levels Levels) *Posterior {
+func (m *Model) posterior(x []float64, pairs float64, levels Levels) (*Posterior, error) {
 	columns := len(m.Columns)
 	z := m.standardise(x)
+	local, err := m.localScales(z)
+	if err != nil {
+		return nil, err
+	}
+
 	n := len(x) / m.Inputs
 	p := &Posterior{conditions: n, rows: 1, curved: m.Curves}
 	ownNoise := p.setLevels(m.Labels, levels)
@@ -159,10 +168,11 @@ func (m *Model) posterior(x []float64, pairs float64, levels Levels) *Posterior 
 	p.nugget = []float64{nugget}
 	p.fresh = [][]float64{fresh}
 	p.own = []float64{c.own}
+	p.local = [][]float64{local}
 	p.learned = [][]float64{nil}
 	p.unit = []float64{m.OutputStd[0] * m.OutputStd[0]}
 
-	return p
+	return p, nil
 }
 
 // setLevels sets the new levels and the places of their offsets. counts are the numbers of levels of the labels. It
@@ -356,6 +366,20 @@ func (p *Posterior) Claims() []float64 {
 	}
 
 	return claims
+}
+
+// LocalScales returns by how much the squared errors are larger than on average at each condition, conditions ×
+// outcomes. Measure and Renew do not change it.
+func (p *Posterior) LocalScales() []float64 {
+	var scales []float64
+	for i := range p.conditions {
+		for o := range p.outcomes() {
+			j, row := p.rowOf(i, o)
+			scales = append(scales, p.local[j][row])
+		}
+	}
+
+	return scales
 }
 
 // Gains returns, for each list of conditions, by how much the weighted sum of variances would fall if the conditions of

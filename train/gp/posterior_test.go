@@ -95,6 +95,8 @@ func TestPairs(t *testing.T) {
 // have the names of testdata/session.py.
 type sessionCase struct {
 	X, Asked      [][]float64 // measured conditions, and conditions that are asked for
+	Y             []float64   // measured means
+	Local         []float64   // local scales of the errors at what is asked for
 	Levels        [][]int     // levels of each measured condition
 	Spread        []float64   // noise variance of the mean of each measured condition
 	S             []float64   // deviation of the offsets of each label
@@ -126,7 +128,7 @@ func (c sessionCase) compare(t *testing.T) {
 		Constant: c.C, Linear: c.W, Amplitude: c.A1, Length: c.L1, Shared: c.A2, Lengths: c.L2, Nugget: c.Nugget, Own: c.B,
 	}
 	data := labelledRows{
-		x: slices.Concat(c.X...), y: make([]float64, len(c.X)), spread: c.Spread, group: make([]int, len(c.X)),
+		x: slices.Concat(c.X...), y: c.Y, spread: c.Spread, group: make([]int, len(c.X)),
 		level: slices.Concat(c.Levels...),
 	}
 	m := data.model([]int{2, 3}, h, []deviations{{s: c.S}})
@@ -145,6 +147,7 @@ func (c sessionCase) compare(t *testing.T) {
 	require.NoError(t, err)
 
 	near(t, "claims", p.Claims(), c.Claims[0], 1e-9)
+	near(t, "local scales", p.LocalScales(), c.Local, 1e-8)
 
 	weight := []float64{1, 0.5, 2, 0.25}
 	for k, condition := range c.Steps {

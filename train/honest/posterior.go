@@ -40,15 +40,20 @@ type Posterior struct {
 
 	// weight (conditions × outcomes) turns a variance that the process claims into its part of the mean expected squared
 	// error: it is the calibrated epistemic variance, in units of the outcome's training variance, over the claim, divided
-	// by the number of weights.
+	// by the number of weights, times the local scale of the errors (gp.Posterior.LocalScales). It is 0 at conditions that
+	// are ignored.
 	weight []float64
 }
 
 // Posterior returns what the model predicts at conditions x (n×In, in the units of the inputs). things are the names at
 // each condition, by label, as Predict takes them; nil: none is named. Nothing is measured at first.
 //
+// ignored are distinct conditions, not all, that the mean of Gains leaves out.
+//
 // Posterior returns the errors of Predict, and an error if m is not a calibrated process.
-func (m *Model) Posterior(ctx context.Context, x []float64, things []map[string]string) (*Posterior, error) {
+func (m *Model) Posterior(ctx context.Context, x []float64, things []map[string]string, ignored []int) (
+	*Posterior, error,
+) {
 	p, levels, err := m.lookAhead(ctx, x, things)
 	if err != nil {
 		return nil, err
@@ -59,7 +64,7 @@ func (m *Model) Posterior(ctx context.Context, x []float64, things []map[string]
 		return nil, err
 	}
 
-	p.weight = p.weights(p.process.Claims(), 0)
+	p.setWeights(p.process, 0, ignored)
 
 	return p, nil
 }
@@ -76,8 +81,7 @@ func (m *Model) Gains(ctx context.Context, x []float64, things []map[string]stri
 
 	gains := make([]float64, len(lists))
 	err = m.mapped().EachPosterior(ctx, x, m.Process.Pairs(), levels, func(j int, one *gp.Posterior) error {
-		p.weight = p.weights(one.Claims(), j)
-		p.Ignore(ignored)
+		p.setWeights(one, j, ignored)
 
 		return one.AddGains(lists, p.weight, gains)
 	})
@@ -125,19 +129,41 @@ func (m *Model) lookAhead(ctx context.Context, x []float64, things []map[string]
 	return p, levels, nil
 }
 
-// weights returns the weights of variances whose claims are given, conditions × outcomes. first is the number of the
-// first of these outcomes.
-func (p *Posterior) weights(claims []float64, first int) []float64 {
+// setWeights sets the weights of the variances of a process, conditions × outcomes. first is the number of the first of
+// its outcomes. Local scales divide the expected error of each outcome among the conditions anew. Its mean over the
+// conditions that are not ignored stays the calibrated one.
+func (p *Posterior) setWeights(process *gp.Posterior, first int, ignored []int) {
 	outcomes := len(p.model.Outcomes)
-	given := len(claims) * outcomes / len(p.mu)
-	weight := make([]float64, len(claims))
-	for k, claim := range claims {
-		j := first + k%given
-		s := p.model.Calibration.Deviation[j]
-		weight[k] = p.epistemic[k/given*outcomes+j] / (claim * s * s * float64(len(p.mu)))
+	conditions := len(p.mu) / outcomes
+	claims := process.Claims()
+	local := process.LocalScales()
+	given := len(claims) / conditions // outcomes of the process
+	isIgnored := make([]bool, conditions)
+	for _, i := range ignored {
+		isIgnored[i] = true
 	}
 
-	return weight
+	p.weight = make([]float64, len(claims))
+	for j := range given {
+		s := p.model.Calibration.Deviation[first+j]
+		expected := 0.0
+		scaled := 0.0
+		for i := range conditions {
+			if isIgnored[i] {
+				continue
+			}
+
+			k := i*given + j
+			epistemic := p.epistemic[i*outcomes+first+j]
+			expected += epistemic
+			scaled += epistemic * local[k]
+			p.weight[k] = epistemic * local[k] / (claims[k] * s * s * float64(len(p.mu)-len(ignored)*outcomes))
+		}
+
+		for k := j; k < len(claims); k += given {
+			p.weight[k] *= expected / scaled
+		}
+	}
 }
 
 // plannedLevels returns the levels of the questions at n conditions, and of the measurements there. level are the
@@ -184,21 +210,6 @@ func (p *Posterior) Renew() {
 	}
 }
 
-// Ignore takes the given conditions out of the mean that Gains takes. They must be distinct, and not all conditions.
-// It must be called once at most.
-func (p *Posterior) Ignore(conditions []int) {
-	count := len(p.mu) / len(p.model.Outcomes) // of all conditions
-	outcomes := len(p.weight) / count
-	kept := float64(count-len(conditions)) / float64(count)
-	for k := range p.weight {
-		p.weight[k] /= kept
-	}
-
-	for _, i := range conditions {
-		clear(p.weight[i*outcomes : (i+1)*outcomes])
-	}
-}
-
 // Clone returns a copy, which Measure can change without changing p.
 func (p *Posterior) Clone() *Posterior {
 	c := *p
@@ -210,7 +221,7 @@ func (p *Posterior) Clone() *Posterior {
 
 // Gains returns, for each list of conditions, by how much the mean expected squared error would fall if the conditions
 // of this list were measured, after the ones that Measure has counted. The mean is over the outcomes and over all
-// conditions that Ignore has left, in units of each outcome's training variance.
+// conditions that are not ignored, in units of each outcome's training variance.
 func (p *Posterior) Gains(lists [][]int) ([]float64, error) {
 	return p.process.Gains(lists, p.weight)
 }

@@ -106,7 +106,7 @@ func (c plannedCampaign) lnPromised(t *testing.T, seed uint64) float64 {
 	}
 
 	conditions, x := c.unknown(known)
-	p, err := c.learn(t, known).Posterior(t.Context(), x, nil)
+	p, err := c.learn(t, known).Posterior(t.Context(), x, nil, nil)
 	require.NoError(t, err)
 
 	picked := pickSix(t, p, len(conditions))

@@ -135,7 +135,7 @@ func (p *replay) look(ctx context.Context, m *honest.Model) (err error) {
 		}
 	}
 
-	p.ahead, err = m.Posterior(ctx, x, nil)
+	p.ahead, err = m.Posterior(ctx, x, nil, nil)
 
 	return err
 }

@@ -68,12 +68,10 @@ func lookAhead(ctx context.Context, models *predict.Models, candidates *Candidat
 		return nil, err
 	}
 
-	process.Posterior, err = models.Honest.Posterior(ctx, process.x, process.things)
+	process.Posterior, err = models.Honest.Posterior(ctx, process.x, process.things, process.ignored)
 	if err != nil {
 		return nil, fmt.Errorf("plan measurements: %w", err)
 	}
-
-	process.Ignore(process.ignored)
 
 	return process, nil
 }

@@ -1,4 +1,4 @@
-"""Writes session.json: variances of what is asked for while a session of measurements goes on.
+"""Writes session.json: variances of what is asked for while a session of measurements goes on, and local scales.
 
 Every value is an unknown of one joint normal law: the measured data, the measurements of the session, and what is asked
 for. Two labels have offsets, the mounting and the day. The law of what is asked for follows from conditioning on the data
@@ -27,6 +27,7 @@ def kernel(x, z, a, b, own):
 
 data = np.array([[a, b] for a in (-1., 0., 1.) for b in (-1.2, .1, 1.)])
 of_data = [(f'mounting {k % 2}', f'day {k // 3}') for k in range(9)]
+y = np.array([.3, -.8, 1.1, .2, .5, -.4, 1.6, -1.2, .1])
 spread = np.full(9, .01)
 asked = np.array([[-.5, .4], [.3, -.6], [.8, 1.1], [.3, -.6]])
 # of the conditions 0 to 2 any new mounting is asked for, of condition 3 the mounting called M; the day is always new
@@ -41,6 +42,18 @@ names = of_data + of_measured
 noise = np.concatenate([spread, np.full(len(steps), 1 / (2 * PAIRS))]) + NUGGET ** 2
 
 
+def local(k):
+    """By how much squared errors at what is asked for are larger than on average: k is the covariance of the data."""
+    ratios = []
+    for i in range(len(data)):
+        rest = np.arange(len(data)) != i
+        weights = np.linalg.solve(k[np.ix_(rest, rest)], k[rest, i])
+        ratios.append((y[i] - weights @ y[rest]) ** 2 / (k[i, i] - weights @ k[rest, i]))
+    rho = (A1 ** 2 * matern(asked, data, L1) + A2 ** 2 * matern(asked[:, 1:], data[:, 1:], L2)) / (A1 ** 2 + A2 ** 2)
+    mean = np.mean(ratios)
+    return list((2 * mean + rho @ ratios) / (2 + rho.sum(1)) / mean)
+
+
 def case(own):
     k = kernel(x, x, names, names, own) + np.diag(noise)
     across = kernel(asked, x, of_asked, names, own)
@@ -49,7 +62,7 @@ def case(own):
     for n in range(len(steps) + 1):
         m = len(data) + n
         claims.append(list(prior - np.einsum('ij,jk,ik->i', across[:, :m], np.linalg.inv(k[:m, :m]), across[:, :m])))
-    return {'x': data.tolist(), 'levels': [[k % 2, k // 3] for k in range(9)], 'spread': spread.tolist(), 's': [S, T],
+    return {'x': data.tolist(), 'y': y.tolist(), 'local': local(k[:9, :9]), 'levels': [[k % 2, k // 3] for k in range(9)], 'spread': spread.tolist(), 's': [S, T],
             'nugget': NUGGET, 'pairs': PAIRS, 'c': C, 'w': W, 'a1': A1, 'l1': L1, 'a2': A2, 'l2': L2, 'b': own,
             'asked': asked.tolist(), 'steps': [k for k, _ in steps], 'claims': claims}
 

@@ -1,0 +1,85 @@
+package gp
+
+import (
+	"doubletake/internal/lists"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// This file says where a process errs more than it claims. A process is equally uncertain at equal distances from its
+// data. But the outcome may jump in one region and be smooth elsewhere: there the errors at conditions that are left out
+// are larger than their claims, or smaller.
+
+// localPrior is the weight of the mean over all conditions in a local scale: that of so many conditions at the same
+// place.
+const localPrior = 2.0
+
+// mostLeftOut is the largest number of rows whose errors make local scales.
+const mostLeftOut = 400
+
+// localScales returns by how much the squared errors at the standardised conditions z are larger than the mean of the
+// process of the only outcome of m. With the squared error over its variance q of each row that is left out, the mean
+// q̄ of these ratios, and the correlation ρ of the Matérn kernels with this row, the scale is (w·q̄ + Σρq)/(w + Σρ)/q̄,
+// where w is localPrior.
+func (m *Model) localScales(z []float64) ([]float64, error) {
+	p := &m.process[0]
+	rows := lists.Evenly(lists.Numbers(p.n), mostLeftOut)
+	ratios, err := p.errorRatios(rows)
+	if err != nil {
+		return nil, err
+	}
+
+	columns := len(m.Columns)
+	c := m.stationary()
+	x := lists.Rows(p.x, columns, rows)
+	self := c.variance(make([]float64, columns))
+	mean := floats.Sum(ratios) / float64(len(rows))
+	scales := make([]float64, len(z)/columns)
+	correlation := make([]float64, len(rows))
+	for i := range scales {
+		scales[i] = 1
+		if !(mean > 0) {
+			continue // no row has an error
+		}
+
+		c.row(correlation, z[i*columns:(i+1)*columns], x)
+		floats.Scale(1/self, correlation)
+		sum := localPrior*mean + floats.Dot(correlation, ratios)
+		scales[i] = sum / (localPrior + floats.Sum(correlation)) / mean
+	}
+
+	return scales, nil
+}
+
+// stationary returns the covariance of the first outcome by the Matérn kernels alone.
+func (m *Model) stationary() covariance {
+	h := m.Hyper[0]
+	h.Constant = 0
+	h.Linear = make([]float64, len(h.Linear))
+	h.Own = 0
+
+	return newCovariance(h, m.Others)
+}
+
+// errorRatios returns, for each of some rows, the squared error over its variance if the row is left out.
+func (p *process) errorRatios(rows []int) ([]float64, error) {
+	var single [][]int
+	for _, i := range rows {
+		single = append(single, []int{i})
+	}
+
+	ratios := make([]float64, len(rows))
+	for _, batch := range batchesOf(single) {
+		without, err := p.withoutEach(lists.Pick(single, batch))
+		if err != nil {
+			return nil, err
+		}
+
+		for a, r := range without {
+			difference, variance := r.errors()
+			ratios[batch[a]] = difference[0] * difference[0] / variance[0]
+		}
+	}
+
+	return ratios, nil
+}
