@@ -7,8 +7,8 @@ import (
 )
 
 // This file says where a process errs more than it claims. A process is equally uncertain at equal distances from its
-// data. But the outcome may jump in one region and be smooth elsewhere: there the errors at conditions that are left out
-// are larger than their claims, or smaller.
+// data. But the outcome may jump in one region and be smooth elsewhere: at a jump, errors at conditions that are left
+// out are large for their claims.
 
 // localPrior is the weight of the mean over all conditions in a local scale: that of so many conditions at the same
 // place.
