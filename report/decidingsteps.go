@@ -105,7 +105,7 @@ func (s Split) undecidedWords(trust score.OutcomeTrust, place string) string {
 		forecast = s.forecastWords(trust.Outcome)
 	}
 
-	return fmt.Sprintf("%s; test runs change no interval.",
+	return fmt.Sprintf("%s; test runs do not narrow it.",
 		joinTexts(": ", "Train on a run with "+s.widestOf(trust.Outcome), forecast))
 }
 

@@ -93,7 +93,7 @@ func (d *Detail) narrowing() *step {
 		next.Row = clean(best.split.Name) + " " + clean(trust.Outcome)
 		next.Grade = string(trust.Grade())
 		next.Words = fmt.Sprintf(
-			"The training run that gains most: %s, for ±\u00a0%s instead of ±\u00a0%s (forecast)",
+			"Largest gain: train on a run with %s: ±\u00a0%s instead of ±\u00a0%s (forecast)",
 			joinTexts(" at ", best.split.place(), d.widestPlace(best.split, trust.Outcome)),
 			unitOf(trust).cell(one, undefined).plain(), amountsIn(trust.Unit, now, now))
 	}

@@ -79,5 +79,5 @@ func (p plainModel) advice(model string) string {
 		return "but not on training groups left out in turn: rely on the " + model
 	}
 
-	return fmt.Sprintf("but has %.2g times the model's error on left-out groups: do not use it", p.leftOut)
+	return fmt.Sprintf("but has %.2g times the model's error on left-out training groups: do not use it", p.leftOut)
 }

@@ -37,7 +37,7 @@ func TestCloserModels(t *testing.T) {
 		"no plain model is closer": {withPlainErrors(12, 7, 0.16), ""},
 		"least squares, by chance": {
 			withPlainErrors(12, 4, 0.16), "Least squares is closer for bpf1_db (4.0 dB), but has 2 times " +
-				"the model's error on left-out groups: do not use it",
+				"the model's error on left-out training groups: do not use it",
 		},
 		"least squares, everywhere": {
 			withPlainErrors(12, 4, 0.02), "Least squares is closer for bpf1_db (4.0 dB), and on training groups " +

@@ -172,8 +172,8 @@ func heldOutRotor() *Detail {
 // (20 + 24)/2 dB, is largest; the epistemic share is 4.6²/7² = 43 %, and 24.8·√((1 + 0.43)/2) = 21.0.
 func TestWhatNext(t *testing.T) {
 	d := heldOutRotor()
-	want := "The training run that gains most: " +
-		"blades = 2 at shaft speed 2000 1/min, all angles, for ±\u00a011.2 instead of " +
+	want := "Largest gain: train on a run with " +
+		"blades = 2 at shaft speed 2000 1/min, all angles: ±\u00a011.2 instead of " +
 		"±\u00a024.8 dB (forecast); twice the recording time, to ±\u00a021.0 dB."
 	code := "pipeline suggest drone/2-blades --grid blades=2:3:1,rpm=2000:3000:1000"
 	assert.Equal(t, []step{{Row: "2-blades bpf1_db", Grade: "wide", Words: want, Code: code}}, d.next())

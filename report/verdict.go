@@ -230,7 +230,7 @@ func reasonFor(evidence score.Evidence) string {
 		case evidence.WidthOverSpread > score.MostSpread:
 			return "the interval is " + shareText(evidence.WidthOverSpread) + " as wide as the data's spread"
 		case isBoundReached(evidence) && evidence.MissesAt68():
-			return fmt.Sprintf("%s intervals hold, 68\u00a0%% intervals are too narrow (%s inside)", level,
+			return fmt.Sprintf("%s intervals hold, 68\u00a0%% intervals contain only %s", level,
 				shareText(evidence.Inside68))
 		}
 

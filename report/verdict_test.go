@@ -81,7 +81,7 @@ func TestSentenceOfWeakEvidence(t *testing.T) {
 	want := "u = 4.7 held out (2 runs), calibrated model: undecided: 95\u00a0% intervals contain 75\u00a0% of the " +
 		"values (10 to 100\u00a0% with 90\u00a0% confidence), 68\u00a0% intervals 25\u00a0%. " +
 		"For lift_n use ±\u00a0180 N (1.96 times the RMS residual), not its interval. Train on a run with u = 4.7; " +
-		"test runs change no interval. Error 94 N, 95\u00a0% intervals ± 15 N. 75\u00a0% of"
+		"test runs do not narrow it. Error 94 N, 95\u00a0% intervals ± 15 N. 75\u00a0% of"
 	if got := s.Sentence(); !strings.HasPrefix(got, want) {
 		t.Errorf("%s\nexpected %s", got, want)
 	}
@@ -109,7 +109,7 @@ func TestSentenceOfWeakEvidence(t *testing.T) {
 	s = Split{HeldOut: "blades = 3", Honest: calibratedBy(holding("bpf1_db", "dB", 3, 9, 0.4))}
 	s.Honest.Record.Outcomes[0].At[0] = 0.46
 	assert.Contains(t, s.Sentence(),
-		"undecided: 95\u00a0% intervals hold, 68\u00a0% intervals are too narrow (46\u00a0% inside). Use only the 95\u00a0% "+
+		"undecided: 95\u00a0% intervals hold, 68\u00a0% intervals contain only 46\u00a0%. Use only the 95\u00a0% "+
 			"interval of bpf1_db.")
 	assert.Equal(t, score.Undecided, s.Verdict())
 
