@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"doubletake/internal/lists"
+	"doubletake/ingest/spelling"
 	"doubletake/pipeline"
 	"doubletake/report"
 	"doubletake/report/answer/library"
@@ -57,7 +57,7 @@ func runHonest(c *call) error {
 
 	printNotes(c.stderr, learned.Notes)
 	fmt.Fprintf(c.stdout, "wrote %s; for campaigns that are not among these, write in pipeline.yaml: "+
-		"train: {honest: {prior: %s}}\n", path, lists.YAML(path))
+		"train: {honest: {prior: %s}}\n", path, spelling.YAML(path))
 
 	return nil
 }

@@ -18,7 +18,7 @@ var imports = []struct{ of, may string }{
 	{"dsp/background", "dsp dsp/calibration ingest ingest/..."},
 	{"dsp/balance", "dsp ingest ingest/..."},
 	{"dsp/calibration", "dsp ingest ingest/..."},
-	{"dsp/pairtable", "dsp ingest ingest/derive ingest/fault ingest/table ingest/units"},
+	{"dsp/pairtable", "dsp ingest ingest/derive ingest/fault ingest/spelling ingest/table ingest/units"},
 	{"dsp/kernel", ""},
 	{"ingest", "ingest/..."},
 	{"ingest/fault", ""},
@@ -32,7 +32,8 @@ var imports = []struct{ of, may string }{
 	{"train/honest", "ingest/fault ingest/units train train/baseline train/form train/gp train/honest/interval " +
 		"train/honest/scale train/score train/triplets"},
 	// Results and intervals, without what fits them.
-	{"train/honest/interval", "internal/parallel train/form train/honest/scale train/numbers train/score train/triplets"},
+	{"train/honest/interval", "ingest/spelling internal/parallel train/form train/honest/scale train/numbers " +
+		"train/score train/triplets"},
 	{"train/honest/scale", "train/kernel train/numbers"},
 	// Tables of trained results, beside their types.
 	{"train/honest/leftout", "ingest/table train/honest/scale"},
@@ -54,8 +55,8 @@ var imports = []struct{ of, may string }{
 		"ingest/spelling ingest/table " +
 		"ingest/units train/triplets"},
 	// What the data show about themselves, and what mistakes cost.
-	{"report/findings", "dsp ingest ingest/campaign ingest/fault ingest/table ingest/units report train/honest " +
-		"train/honest/interval train/triplets"},
+	{"report/findings", "dsp ingest ingest/campaign ingest/fault ingest/spelling ingest/table ingest/units report " +
+		"train/honest train/honest/interval train/triplets"},
 	// The content of a report, from tables and trained results.
 	{"report/content", "dsp ingest/table report report/findings report/pairs train/baseline train/holdout " +
 		"train/honest/interval train/results train/score train/triplets"},

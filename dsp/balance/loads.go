@@ -11,8 +11,8 @@ import (
 	"doubletake/ingest/fault"
 	"doubletake/ingest/recording"
 	"doubletake/ingest/setting"
+	"doubletake/ingest/spelling"
 	"doubletake/ingest/units"
-	"doubletake/internal/lists"
 )
 
 // Loads computes the outcomes of a balance's channels in one file.
@@ -134,7 +134,7 @@ func (f *Loads) seriesByRole(path string, run *measured) (map[string]dsp.Series,
 		s.Unit = f.outcomeUnit(column.Name, column.Value, s.Unit)
 		if s.Unit == unknownUnit {
 			warnings = append(warnings, ingest.Warn(path, "unit-not-stated", "the unit of column %s is stated neither in "+
-				"the file nor by units: {%s: …}; it is shown as \"file unit\"", column.Value, lists.YAML(column.Name)))
+				"the file nor by units: {%s: …}; it is shown as \"file unit\"", column.Value, spelling.YAML(column.Name)))
 			series[column.Name] = s
 			continue
 		}

@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"doubletake/ingest/fault"
+	"doubletake/ingest/spelling"
 	"doubletake/ingest/table"
 	"doubletake/ingest/units"
-	"doubletake/internal/lists"
 )
 
 // notStated is the unit of an outcome if no file, name or setting states its unit.
@@ -30,7 +30,7 @@ func Mismatch(first, file string, err error) error {
 	}
 
 	state := fmt.Sprintf("if all files are in one unit, state it with units: {%s: …}; else leave the file out with "+
-		"exclude", lists.YAML(outcome))
+		"exclude", spelling.YAML(outcome))
 	place := "outcome " + outcome
 	switch {
 	case column.FoundUnit == notStated:

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"doubletake/ingest/fault"
+	"doubletake/ingest/spelling"
 	"doubletake/ingest/units"
 	"doubletake/internal/lists"
 )
@@ -97,7 +98,7 @@ func Convert(path, column, name, header string, given map[string]string, v []flo
 	conversion, err := units.ToName(name, unit)
 	if bad, ok := errors.AsType[*units.Error](err); ok {
 		return units.Named{}, fault.At(path, "column "+column, bad.Want, fmt.Sprintf("unit %q", bad.Text),
-			fmt.Sprintf("state the unit with units: {%s: …}", lists.YAML(name)))
+			fmt.Sprintf("state the unit with units: {%s: …}", spelling.YAML(name)))
 	}
 
 	if err != nil {

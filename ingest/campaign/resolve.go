@@ -9,7 +9,7 @@ import (
 	"doubletake/ingest/condition"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/format/text"
-	"doubletake/internal/lists"
+	"doubletake/ingest/spelling"
 )
 
 // Hints that name keys of a configuration. Commands that read a table without a configuration replace them.
@@ -123,7 +123,7 @@ func checkNames(reader *text.Reader, inputs []string) error {
 			return fault.At(reader.Info().Path, "column "+name, "set points, or names",
 				"cells like "+fault.Quoted(cells[i][:min(3, len(cells[i]))])+", which may be either",
 				fmt.Sprintf("state ingest: {things: [%s]} if they are names, table: {inputs: […]} if they are numbers",
-					lists.YAML(name)))
+					spelling.YAML(name)))
 		}
 	}
 

@@ -14,6 +14,7 @@ import (
 	"doubletake/ingest/derive"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/format/text"
+	"doubletake/ingest/spelling"
 	"doubletake/ingest/units"
 	"doubletake/internal/lists"
 )
@@ -187,7 +188,7 @@ func (r *tableReader) noPairsError(rows int64) error {
 	case len(r.options.Labels) > 0 && r.options.Across == "":
 		e.Want += " and " + strings.Join(r.options.Labels, ", ")
 		e.Hint = fmt.Sprintf("if repeats were measured on several of them, pair across: pairs: {across: %s}",
-			lists.YAML(r.options.Labels[0]))
+			spelling.YAML(r.options.Labels[0]))
 	default:
 		e.Hint = "add rows of a second run, or take out of inputs what repeats may differ in"
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"doubletake/ingest/fault"
+	"doubletake/ingest/spelling"
 	"doubletake/internal/lists"
 )
 
@@ -35,7 +36,7 @@ func CheckCopies(names, sums []string) error {
 		return nil
 	}
 
-	quoted := lists.Each(copies, lists.YAML)
+	quoted := lists.Each(copies, spelling.YAML)
 
 	return fault.At(copies[0], "", "another measurement than "+original, "an exact copy of it (the same sha256)",
 		fmt.Sprintf("a copy is no measurement: leave it out with ingest: {exclude: [%s]}", fault.Some(quoted)))

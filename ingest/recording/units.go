@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"doubletake/ingest/fault"
+	"doubletake/ingest/spelling"
 	"doubletake/ingest/units"
-	"doubletake/internal/lists"
 )
 
 // ConvertSeries returns the samples v of a column, which has the stated unit, in the unit that the outcome's name
@@ -14,7 +14,7 @@ import (
 func ConvertSeries(path, column, name, stated string, v []float64) ([]float64, units.Named, error) {
 	conversion, err := units.ToName(name, stated)
 	if err != nil {
-		hint := fmt.Sprintf("state the unit with units: {%s: …}", lists.YAML(name))
+		hint := fmt.Sprintf("state the unit with units: {%s: …}", spelling.YAML(name))
 		return nil, units.Named{}, &fault.Error{Path: path, Place: "column " + column, Err: err, Hint: hint}
 	}
 

@@ -1,6 +1,6 @@
 // Package spelling finds the known names that are most similar to a misspelt one, for error messages. It also brings
-// names into one form (Composed). It imports no other package of the program, so that readers of files and the
-// configuration can both use it.
+// names into one form (Composed), and writes them as a configuration has them (YAML). It imports no other package of
+// the program, so that readers of files and the configuration can both use it.
 package spelling
 
 import (

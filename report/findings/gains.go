@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"doubletake/ingest/campaign"
+	"doubletake/ingest/spelling"
 	"doubletake/ingest/units"
 	"doubletake/internal/lists"
 	"doubletake/train/triplets"
@@ -58,7 +59,7 @@ func (f *Findings) addGains(set triplets.Set) {
 
 		f.add("gain-apart", "gain-apart"+name, "#"+name, fmt.Sprintf("%.1f dB %s its neighbours in %d of %d levels of %d "+
 			"recordings: its gain? calibration: {gain_db: {%s: %.2f}} takes it out", math.Abs(gain), side,
-			countNear(gain, own.levels), len(own.levels), own.runs, lists.YAML(name), gain))
+			countNear(gain, own.levels), len(own.levels), own.runs, spelling.YAML(name), gain))
 	}
 }
 

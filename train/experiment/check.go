@@ -129,7 +129,7 @@ func (e *Experiment) checkGroups(split Split) error {
 func (e *Experiment) notACondition(key, name string) error {
 	if slices.Contains(e.Texts, name) {
 		return setting.Errorf(key, "%q is a column of text, and only numbers can be used here; as groups its names are held "+
-			"out with splits: {each: %[2]s}, or left out with honest: {groups: %[2]s}", name, lists.YAML(name))
+			"out with splits: {each: %[2]s}, or left out with honest: {groups: %[2]s}", name, spelling.YAML(name))
 	}
 
 	return setting.Errorf(key, "%q is not a condition of this experiment, which has %s%s",
@@ -275,10 +275,10 @@ func (e *Experiment) warnEach(split Split, name string) (string, error) {
 	switch {
 	case scatters && !known:
 		return fmt.Sprintf("%s has %d values about %s: splits of each cut set points; name them with ingest: "+
-			"{within: {%s: %s}}", name, len(values), points, lists.YAML(name), points.Tolerance), nil
+			"{within: {%s: %s}}", name, len(values), points, spelling.YAML(name), points.Tolerance), nil
 	case splits > manySplits:
 		return fmt.Sprintf("each %s makes %d splits, a training per seed each; hold out blocks of values: {each: %s, "+
-			"blocks: 8}", name, splits, lists.YAML(name)), nil
+			"blocks: 8}", name, splits, spelling.YAML(name)), nil
 	}
 
 	return "", nil

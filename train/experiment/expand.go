@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"doubletake/ingest/setting"
-	"doubletake/internal/lists"
+	"doubletake/ingest/spelling"
 	"doubletake/train/holdout"
 )
 
@@ -142,13 +142,13 @@ func (e *Experiment) eachValue(key, condition string, blocks int) ([]holdout.Nam
 	switch {
 	case n == 0:
 		return nil, setting.Errorf(key, "the values of %s are not known before the files are read, "+
-			"so each cannot list them; write one split per value: {test: {%s: VALUE}}", condition, lists.YAML(condition))
+			"so each cannot list them; write one split per value: {test: {%s: VALUE}}", condition, spelling.YAML(condition))
 	case n < 2 || blocks > n:
 		return nil, setting.Errorf(key, "%s has %d values, too few to hold out one after the other", condition, n)
 	case blocks == 0 && n > maxEach:
 		return nil, setting.Errorf(key, "%s has %d values, more than %d splits; hold out blocks of them: {each: %s, "+
 			"blocks: 5}, or, where they scatter about set points, state by how much: ingest: {within: {%s: 0.5 %%}}",
-			condition, n, maxEach, lists.YAML(condition), lists.YAML(condition))
+			condition, n, maxEach, spelling.YAML(condition), spelling.YAML(condition))
 	}
 
 	return holdout.Each(condition, values, blocks), nil
@@ -169,10 +169,10 @@ func (e *Experiment) eachLabel(key, label string, blocks int) ([]holdout.Named, 
 	switch {
 	case n == 0:
 		return nil, setting.Errorf(key, "the names of %s are not known before the files are read, "+
-			"so each cannot list them; write one split per name: {test: {%s: NAME}}", label, lists.YAML(label))
+			"so each cannot list them; write one split per name: {test: {%s: NAME}}", label, spelling.YAML(label))
 	case n < 2 || n > maxEach:
 		return nil, setting.Errorf(key, "expected 2 to %d names of %s to hold out one after the other, found %d: %s; name "+
-			"those to hold out with {test: {%s: NAME}}", maxEach, label, n, holdout.Listed(names), lists.YAML(label))
+			"those to hold out with {test: {%s: NAME}}", maxEach, label, n, holdout.Listed(names), spelling.YAML(label))
 	}
 
 	return holdout.EachLabel(label, names), nil

@@ -7,6 +7,7 @@ import (
 
 	"doubletake/ingest/condition"
 	"doubletake/ingest/role"
+	"doubletake/ingest/spelling"
 	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 )
@@ -98,7 +99,7 @@ func (p *plan) declareGroups(files []string) {
 		}
 
 		if p.EachName == "" && s.CanHoldOut(column) {
-			p.EachName = lists.YAML(column.Name)
+			p.EachName = spelling.YAML(column.Name)
 		}
 	}
 }
@@ -128,7 +129,7 @@ func (p *plan) holdOut() {
 	for _, column := range s.WithRole(role.Input) {
 		for _, held := range s.HoldOutSpans(column) {
 			if s.InputsVary(column.RowsOutside(held)) {
-				p.HeldOut = lists.YAML(column.Name) + ": " + held.Text
+				p.HeldOut = spelling.YAML(column.Name) + ": " + held.Text
 				return
 			}
 		}

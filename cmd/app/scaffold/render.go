@@ -8,6 +8,7 @@ import (
 	"sync"
 	"text/template"
 
+	"doubletake/ingest/spelling"
 	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 )
@@ -27,7 +28,7 @@ var configurationTemplate = sync.OnceValue(func() *template.Template {
 		"schema": func() string { return SchemaFile },
 		"quote":  strconv.Quote,
 		"quoted": quoted,
-		"plain":  func(names []string) []string { return lists.Each(names, lists.YAML) },
+		"plain":  func(names []string) []string { return lists.Each(names, spelling.YAML) },
 		"pairs":  pairs,
 		"list":   listed,
 	}).Parse(configuration))

@@ -8,8 +8,8 @@ import (
 
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/role"
+	"doubletake/ingest/spelling"
 	"doubletake/ingest/vocabulary"
-	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 )
 
@@ -111,7 +111,7 @@ func (p *plan) takeCalibrators(mics *campaign.Cells, k int) {
 	p.Calibrators = nil
 	channel := slices.Index(microphoneColumns(mics), "channel")
 	for i, file := range files {
-		p.Calibrators = append(p.Calibrators, config.NamedString{Name: lists.YAML(mics.Text(i, channel)), Value: file})
+		p.Calibrators = append(p.Calibrators, config.NamedString{Name: spelling.YAML(mics.Text(i, channel)), Value: file})
 	}
 
 	p.measured = except(p.measured, files...)

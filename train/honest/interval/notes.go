@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"doubletake/internal/lists"
+	"doubletake/ingest/spelling"
 	"doubletake/train/honest/scale"
 )
 
@@ -84,7 +84,7 @@ func (c *Calibration) Notes() []string {
 
 	if c.OfThings && c.conditionIsInput() {
 		notes = append(notes, fmt.Sprintf("each %s is taken for one thing, which may differ from others by more than its "+
-			"inputs say; as a setting: honest: {groups: %s}", c.Condition, lists.YAML(c.Condition)))
+			"inputs say; as a setting: honest: {groups: %s}", c.Condition, spelling.YAML(c.Condition)))
 	}
 
 	for _, o := range c.OwnCurves {

@@ -18,7 +18,7 @@ import (
 
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
-	"doubletake/internal/lists"
+	"doubletake/ingest/spelling"
 )
 
 // names has the names of channels that contain the time, in lower case and with blanks for underscores. Each has the
@@ -132,7 +132,7 @@ func Find(r ingest.Reader, channels []int, names func(channel int) []string) (in
 				case isLetter && ch.Unit == "" && !even(r, c):
 					return -1, []ingest.Warning{ingest.Warn(info.Path, "clock-useless", "%s has no even steps: it is not taken for "+
 						"the time, and no rate is taken from it; if it is the time, name it: text: {time: %s}",
-						ch.Name, lists.YAML(ch.Name))}
+						ch.Name, spelling.YAML(ch.Name))}
 				default:
 					ch.Unit = unit
 					return c, nil
