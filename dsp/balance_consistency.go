@@ -103,7 +103,7 @@ func checkBalanceRecord(channels [][]float64, rateHz float64) error {
 	for c, x := range channels {
 		for i, v := range x {
 			if !finite(v) {
-				return wrong(fmt.Sprintf("channel %d, sample %d", c+1, i), "a finite number", fmt.Sprint(v), "")
+				return wrong(fmt.Sprintf("channel %d, sample %d", c+1, i), "a finite number", fmt.Sprint(v), fromZero)
 			}
 		}
 	}

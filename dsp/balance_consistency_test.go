@@ -149,7 +149,7 @@ func TestCheckBalanceOfNaN(t *testing.T) {
 	x := noise(30, 1)
 	x[3] = math.NaN()
 	_, err := CheckBalance([][]float64{x}, 10)
-	assert.EqualError(t, err, "channel 1, sample 3: expected a finite number, found NaN")
+	assert.EqualError(t, err, "channel 1, sample 3: expected a finite number, found NaN (samples count from 0)")
 }
 
 // The first channel is constant, and the second is not.

@@ -140,6 +140,9 @@ func Configure(c Construction, s *Settings) Construction {
 	return c
 }
 
+// fromZero is the hint of an error that gives the number of a sample.
+const fromZero = "samples count from 0"
+
 // wrong returns a *fault.Error about data: where they are wrong, the expected value, the value
 // found, and a hint at what to do. place and hint may be empty.
 func wrong(place, want, found, hint string) error { return fault.At("", place, want, found, hint) }

@@ -109,7 +109,7 @@ func checkAngles(angleDeg []float64, samples int) error {
 
 	for k, angle := range angleDeg {
 		if math.IsNaN(angle) || math.IsInf(angle, 0) {
-			return wrong(fmt.Sprintf("tare: sample %d", k), "a finite angle", fmt.Sprint(angle), "")
+			return wrong(fmt.Sprintf("tare: sample %d", k), "a finite angle", fmt.Sprint(angle), fromZero)
 		}
 	}
 

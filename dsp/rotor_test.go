@@ -134,7 +134,7 @@ func TestErrors(t *testing.T) {
 				"connected)",
 		},
 		{"NaN", func(r *Run) { r.Microphones[0].Channel = 2 }, "channel 3, sample 9000: expected a finite number, found " +
-			"NaN"},
+			"NaN (samples count from 0)"},
 		{
 			"no speed", func(r *Run) { delete(r.Microphones[0].Conditions, "rps") },
 			"expected a shaft speed above zero, found 0 rev/s",

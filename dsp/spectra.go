@@ -444,7 +444,7 @@ func badSample[T kernel.Number](x []T, channel int, start int64) error {
 	for i, v := range x {
 		if !finite(float64(v)) {
 			return wrong(fmt.Sprintf("channel %d, sample %d", channel+1, start+int64(i)), "a finite number",
-				fmt.Sprint(v), "")
+				fmt.Sprint(v), fromZero)
 		}
 	}
 

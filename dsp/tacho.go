@@ -139,7 +139,7 @@ func (t *Tachometer) extremes(ctx context.Context, src Source, whole interval) (
 		for i, v := range x {
 			if !finite(v) {
 				return 0, 0, wrong(fmt.Sprintf("tachometer, sample %d", whole.start+offset+int64(i)), "a finite number",
-					fmt.Sprint(v), "")
+					fmt.Sprint(v), fromZero)
 			}
 
 			lo = min(lo, v)

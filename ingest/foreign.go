@@ -54,7 +54,8 @@ var documents = []known{
 	{"mimetypeapplication/vnd.oasis", "", true, "an OpenDocument file", "save its sheet as CSV"},
 }
 
-const download = "it may be an error page or a login: download the file again, or leave it out with exclude"
+const download = "it may be an error page or a login: download the file again, " +
+	"or leave it out with exclude under ingest"
 
 // NoMeasurement returns a *fault.Error if the file is a pointer, or if it is a document and readDocuments is false.
 // Otherwise it returns nil. head is the beginning of the file, up to HeadBytes.

@@ -35,7 +35,7 @@ func OpenSource(path, name string) (Source, error) {
 
 	if st.Size() == 0 {
 		return Source{}, fault.At(name, "", "a recording", "an empty file",
-			"record or copy it again, or leave it out with exclude")
+			"record or copy it again, or leave it out with exclude under ingest")
 	}
 
 	f, err := os.Open(path)

@@ -189,7 +189,7 @@ var checkCases = []checkCase{
 	},
 	{
 		"no number", fmt.Sprintf(checkedBalance, "c", "c", 20),
-		[]string{"c1600.csv: channel f, sample 417: expected a finite number, found NaN (list"},
+		[]string{"c1600.csv: channel f, sample 417: expected a finite number, found NaN (samples count from 0; list"},
 	},
 	{
 		"no repeats", strings.Replace(twentySamples, "random-samples", "repeats", 1),

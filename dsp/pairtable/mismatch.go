@@ -26,11 +26,11 @@ func Mismatch(first, file string, err error) error {
 	outcome := outcomeOf(column.Want)
 	if column.Want != column.Found {
 		return fault.At(file, "", fmt.Sprintf("the outcome %s, as of %s", outcome, first), outcomeOf(column.Found),
-			"give all files the same channels, or leave the file out with exclude")
+			"give all files the same channels, or leave the file out with exclude under ingest")
 	}
 
 	state := fmt.Sprintf("if all files are in one unit, state it with units: {%s: …}; else leave the file out with "+
-		"exclude", spelling.YAML(outcome))
+		"exclude under ingest", spelling.YAML(outcome))
 	place := "outcome " + outcome
 	switch {
 	case column.FoundUnit == notStated:

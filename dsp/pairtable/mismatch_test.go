@@ -16,7 +16,8 @@ func TestMismatch(t *testing.T) {
 		return &table.ColumnError{Want: want, WantUnit: wantUnit, Found: found, FoundUnit: foundUnit}
 	}
 
-	const state = " (if all files are in one unit, state it with units: {lift: …}; else leave the file out with exclude)"
+	const state = " (if all files are in one unit, state it with units: {lift: …}; else leave the file out with " +
+		"exclude under ingest)"
 	const rename = " under columns: then all files are converted to the unit in its name)"
 	for _, c := range []struct {
 		err  error
@@ -57,12 +58,12 @@ func TestMismatch(t *testing.T) {
 		{
 			column("lift_1", "N", "drag_1", "N"),
 			"b.csv: expected the outcome lift, as of a.csv, found drag (give all files the same channels, or leave the file " +
-				"out with exclude)",
+				"out with exclude under ingest)",
 		},
 		{
 			column("arm_2_1", "N", "arm_3_1", "N"), // the name of an outcome may end in a number
 			"b.csv: expected the outcome arm_2, as of a.csv, found arm_3 (give all files the same channels, or leave the file " +
-				"out with exclude)",
+				"out with exclude under ingest)",
 		},
 		{
 			errors.New("append table: expected 5 columns, found 7"),

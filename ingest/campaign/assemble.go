@@ -591,7 +591,7 @@ func (c *Conditions) noRowError(files []string) error {
 	}
 
 	return fault.At(files[0], "", fmt.Sprintf("a row of %s for this file", c.Path), found,
-		nearHint("there are rows for ", files[0], c.files())+"add one, or leave the file out with exclude")
+		nearHint("there are rows for ", files[0], c.files())+"add one, or leave the file out with exclude under ingest")
 }
 
 // files returns the files of the rows, as they are written.

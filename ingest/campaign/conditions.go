@@ -500,7 +500,7 @@ func (c *Conditions) FillGaps(needed func(name string) bool, given []string) ([]
 
 		if reason != "" {
 			return nil, fault.At(c.Path, gap.Origin, "a number, "+reason, found,
-				fmt.Sprintf("write it, or leave %s out with exclude", gaps[0].File))
+				fmt.Sprintf("write it, or leave %s out with exclude under ingest", gaps[0].File))
 		}
 
 		warnings = append(warnings, ingest.Warn(c.Path, "missing-values",

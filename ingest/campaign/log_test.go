@@ -243,7 +243,7 @@ func TestGaps(t *testing.T) {
 
 	_, err := l.FillGaps(uses("rpm"), nil)
 	ingesttest.WantDataError(t, nil, err, `log.csv: line 3, column 2 (rpm): expected a number, since the `+
-		`configuration uses rpm, found "-"`, "leave a-2.wav out with exclude")
+		`configuration uses rpm, found "-"`, "leave a-2.wav out with exclude under ingest")
 
 	l, _ = read()
 	w, err := l.FillGaps(uses("rpm"), []string{"rpm"})
@@ -258,7 +258,7 @@ func TestGaps(t *testing.T) {
 
 	_, err = only.FillGaps(uses(), nil)
 	ingesttest.WantDataError(t, nil, err, "log.csv: line 4, column 2 (rpm): expected a number, since no other condition "+
-		"is known, found an empty cell", "leave r3 out with exclude")
+		"is known, found an empty cell", "leave r3 out with exclude under ingest")
 
 	pat, err := ParsePattern("{_}-{rpm}.wav")
 	require.NoError(t, err)

@@ -101,7 +101,7 @@ func refuse(path string, head []byte) error {
 	text := bytes.TrimRight(head, "\x00")
 	if len(text) < len(head)-1 && !ingest.Binary(text) {
 		return fault.At(path, "byte 0", "a recording", fmt.Sprintf("zeros from byte %d on", len(text)),
-			"the file was not written to its end: copy or record it again, or leave it out with exclude")
+			"the file was not written to its end: copy or record it again, or leave it out with exclude under ingest")
 	}
 
 	ending := strings.ToLower(filepath.Ext(path))

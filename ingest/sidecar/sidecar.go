@@ -29,7 +29,7 @@ func Conditions(project setting.Project, recording, ending string, wanted []sett
 	values, err := ReadValues(project.Resolve(filepath.FromSlash(name)))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, fault.At(name, "", "a file with the conditions of "+recording, "none",
-			"write it, leave the recording out with exclude, or change sidecar.ending")
+			"write it, leave the recording out with exclude under ingest, or change sidecar.ending")
 	}
 
 	if err != nil {

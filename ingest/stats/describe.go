@@ -50,8 +50,8 @@ func Describe(ctx context.Context, r ingest.Reader) ([]Summary, []ingest.Warning
 	for c, summary := range stats {
 		if summary.NaN > 0 {
 			warns = append(warns, ingest.Warn(info.Path, "not-finite",
-				"channel %s: values that are not finite numbers: %d, the first is sample %d", info.Channels[c].Name,
-				summary.NaN, summary.FirstNaN))
+				"channel %s: values that are not finite numbers: %d, the first is sample %d (counted from 0)",
+				info.Channels[c].Name, summary.NaN, summary.FirstNaN))
 		}
 	}
 

@@ -138,7 +138,8 @@ func (s *scan) outlier(channel int, far, rest cluster, summary Summary, meanOfOt
 		kind = "spikes, as " + value
 	}
 
-	text := fmt.Sprintf("channel %s: %d of %s are %s (first sample %d): without them the mean is %.6g, not %.6g: ",
+	text := fmt.Sprintf("channel %s: %d of %s are %s (first sample %d, counted from 0): "+
+		"without them the mean is %.6g, not %.6g: ",
 		s.info.Channels[channel].Name, far.n, fault.Plural(summary.Samples, "sample"), kind, far.first, meanOfOthers,
 		summary.Mean)
 

@@ -58,30 +58,30 @@ func TestOutliers(t *testing.T) {
 	}{
 		{
 			"two codes", 200, setTo(-9999, 150, 20),
-			"2 of 200 samples are -9999 (first sample 20): without them the mean is 1.3",
+			"2 of 200 samples are -9999 (first sample 20, counted from 0): without them the mean is 1.3",
 		},
-		{"a positive code", 300, setTo(9999, 299), "1 of 300 samples are 9999 (first sample 299)"},
+		{"a positive code", 300, setTo(9999, 299), "1 of 300 samples are 9999 (first sample 299, counted from 0)"},
 		{
 			"an overload of SCPI", 300, setTo(9.9e37, 299),
-			"1 of 300 samples are 9.9e+37 (first sample 299): without them the mean is 1.3",
+			"1 of 300 samples are 9.9e+37 (first sample 299, counted from 0): without them the mean is 1.3",
 		},
-		{"a code of wells", 200, setTo(-999.25, 0, 1, 2), "3 of 200 samples are -999.25 (first sample 0)"},
-		{"full scale", 9000, setTo(32767, 8500, 8501, 8502, 8503), "4 of 9000 samples are 32767 (first sample 8500)"},
+		{"a code of wells", 200, setTo(-999.25, 0, 1, 2), "3 of 200 samples are -999.25 (first sample 0, counted from 0)"},
+		{"full scale", 9000, setTo(32767, 8500, 8501, 8502, 8503), "4 of 9000 samples are 32767 (first sample 8500, "},
 		{"a fifth", 100, func(x []float64) {
 			for i := range x {
 				if i%5 == 3 {
 					x[i] = -999
 				}
 			}
-		}, "20 of 100 samples are -999 (first sample 3)"},
+		}, "20 of 100 samples are -999 (first sample 3, counted from 0)"},
 		{"most", 200, func(x []float64) {
 			for i := range x[:150] {
 				x[i] = -9999
 			}
-		}, "150 of 200 samples are -9999 (first sample 0): without them the mean is 1.3"},
+		}, "150 of 200 samples are -9999 (first sample 0, counted from 0): without them the mean is 1.3"},
 		{"in a short recording", 12, setTo(-9999, 5), "1 of 12 samples are -9999"},
-		{"a spike", 20000, setTo(100, 12345), "1 of 20000 samples are spikes, as 100 (first sample 12345): without them"},
-		{"a negative spike", 150, setTo(-300, 7, 90), "2 of 150 samples are spikes, as -300 (first sample 7)"},
+		{"a spike", 20000, setTo(100, 12345), "1 of 20000 samples are spikes, as 100 (first sample 12345, "},
+		{"a negative spike", 150, setTo(-300, 7, 90), "2 of 150 samples are spikes, as -300 (first sample 7, "},
 	} {
 		got := outlierWarnings(t, c.n, c.change)
 		assert.True(t, strings.HasPrefix(got, "channel 1: "+c.want), "%s: %s", c.name, got)

@@ -417,6 +417,6 @@ func scanBlocks[T floats](ctx context.Context, s *scan, read func(channels []int
 func (s *scan) notFinite(channel int, sample int64, v float64) error {
 	return fault.At(s.info.Path, fmt.Sprintf("channel %s, sample %d", s.info.Channels[channel].Name, s.run.Row0+sample),
 		"a finite number", strconv.FormatFloat(v, 'g', -1, 64),
-		"list the good intervals in the conditions table, in the columns row0 and row1; or leave out this channel of "+
-			"this file with exclude: {file: …, channel: …}, or of all files with channels")
+		"samples count from 0; list the good intervals in the conditions table, in the columns row0 and row1; or leave out "+
+			"this channel of this file with exclude: {file: …, channel: …} under ingest, or of all files with channels")
 }

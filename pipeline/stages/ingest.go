@@ -33,7 +33,7 @@ import (
 //   - 15: dates may change the year, and may have the day before the month
 //   - 16: a byte-order mark before lines with labels is skipped, and infinite values behind times are no names;
 //     further headers of angles are known
-const ingestVersion = 16
+const ingestVersion = 17
 
 // Outputs of the tasks of this stage.
 const (

@@ -71,7 +71,7 @@ func open(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
 	r := &reader{src: src}
 	if err := r.readHeader(); err != nil {
 		return nil, &fault.Error{
-			Place: "header", Want: "a FLAC file", Hint: "copy it again, or leave it out with exclude", Err: err,
+			Place: "header", Want: "a FLAC file", Hint: "copy it again, or leave it out with exclude under ingest", Err: err,
 		}
 	}
 
@@ -189,7 +189,7 @@ func (r *reader) count(o ingest.Options) error {
 		}
 
 		return &fault.Error{
-			Want: "samples", Found: "no whole frame", Hint: "record again, or leave it out with exclude", Err: err,
+			Want: "samples", Found: "no whole frame", Hint: "record again, or leave it out with exclude under ingest", Err: err,
 		}
 	case stated == 0 && o.Truncated != "use" && !ended:
 		return r.fail(err)
@@ -275,7 +275,7 @@ func (r *reader) find(sample int64) {
 // fail returns the error of a frame that cannot be decoded.
 func (r *reader) fail(err error) error {
 	e := fault.At(r.src.Path, fmt.Sprintf("sample %d", r.first), "", "",
-		"the file is cut short or damaged: copy it again, or leave it out with exclude")
+		"the file is cut short or damaged: copy it again, or leave it out with exclude under ingest")
 
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		e.Want = "a whole frame"

@@ -326,7 +326,7 @@ func (f *file) elements(subsystem int64, mayBeCut bool) error {
 		if f.missing > 0 && !mayBeCut {
 			return f.src.Fault(offset, fmt.Sprintf("an element of %d bytes", e.size),
 				fmt.Sprintf("%d until the end of the file", left),
-				"the file is cut short: copy it again, or use the arrays that are whole with truncated: use")
+				"the file is cut short: copy it again, or use the arrays that are whole with truncated: use under ingest")
 		}
 
 		e.size -= f.missing

@@ -126,7 +126,7 @@ func open(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
 	}
 
 	if f.rows() == 0 {
-		return nil, f.fault("footer", "rows", "none", "record again, or leave it out with exclude")
+		return nil, f.fault("footer", "rows", "none", "record again, or leave it out with exclude under ingest")
 	}
 
 	if err := r.Finish(o); err != nil {

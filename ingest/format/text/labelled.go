@@ -254,7 +254,7 @@ func blankLabels(path string, b []byte, row []labelledCell, firstLine int64, o i
 		case isStrange:
 			hint := "correct the line, or delete it"
 			if isCut {
-				hint = "the last row is cut short; with truncated: use, it is left out"
+				hint = "the last row is cut short; truncated: use under ingest leaves it out"
 			}
 
 			want := fmt.Sprintf("values of %s, as in line %d", strings.Join(columnsOf(row), ", "), firstLine)

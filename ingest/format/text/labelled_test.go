@@ -158,7 +158,7 @@ func TestLabelledLinesThatDiffer(t *testing.T) {
 		"H:1,T:2\n":     `line 91: expected values of T, H, as in line 1, found "H:1,T:2"`,
 		"T:,H:2\n":      `line 91: expected values of T, H, as in line 1, found "T:,H:2"`,
 		"MPU ready!\n":  `line 91: expected values of T, H, as in line 1, found "MPU ready!"`,
-		"T:1,":          "the last row is cut short; with truncated: use, it is left out",
+		"T:1,":          "the last row is cut short; truncated: use under ingest leaves it out",
 	} {
 		_, err := Format.Open(ingesttest.Source([]byte(many+line)), ingest.Options{})
 		assert.ErrorContains(t, err, want)

@@ -43,7 +43,7 @@ func findLayout(src ingest.Source, o ingest.TextOptions) (*layout, error) {
 		found := fmt.Sprintf("no data rows; the last line looked at is %q", fault.Clip(string(last.text)))
 
 		return nil, errorAt(src.Path, last.mark.line, "rows of numbers", found,
-			"record again, or leave the file out with exclude")
+			"record again, or leave the file out with exclude under ingest")
 	}
 
 	if choice.widths[0] > maxColumns {

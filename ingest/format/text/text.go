@@ -288,7 +288,7 @@ func (t *Reader) isCutShort(last mark, rows int64, o ingest.Options) (bool, erro
 			Path:  t.path,
 			Place: fmt.Sprintf("line %d, column %d (%s)", last.line, cells+1, t.layout.names[cells]),
 			Found: fmt.Sprintf("%s of %d, then the end of the file", fault.Plural(int64(cells), "column"), t.layout.cols),
-			Hint:  "the last row is cut short; with truncated: use, it is left out",
+			Hint:  "the last row is cut short; truncated: use under ingest leaves it out",
 		}
 	}
 

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"doubletake/ingest"
+	"doubletake/ingest/fault"
 	"doubletake/ingest/format/internal/clock"
 	"doubletake/ingest/format/internal/raw"
 )
@@ -107,12 +108,14 @@ func (f *file) frames(frame int64, o ingest.Options) (int64, error) {
 	var found string
 
 	switch {
-	case f.pipe && f.stated == 0:
-		found = fmt.Sprintf("there are %d whole frames, but the header claims no data, the placeholder of a writer that "+
-			"could not finish the header", frames)
 	case f.pipe:
-		found = fmt.Sprintf("there are %d whole frames, but the header claims %d bytes, "+
-			"the placeholder of a streaming writer", frames, f.stated)
+		found = fmt.Sprintf("the header does not know the length (%d bytes, as programs write that stream or are stopped); "+
+			"the file has %s", f.stated, fault.Plural(frames, "whole frame"))
+		hint := "to read them, set truncated: use under ingest"
+		warnings, err := raw.Partial(f.src, o, f.statedAt, found, hint, frames > 0)
+		f.info.Warnings = append(f.info.Warnings, warnings...)
+
+		return frames, err
 	case f.stated > present:
 		found = fmt.Sprintf("the header claims %d frames, there are %d", f.stated/frame, frames)
 	case present%frame != 0:

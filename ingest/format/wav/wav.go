@@ -34,7 +34,7 @@ const (
 	// maxChunks bounds the work on a damaged file: recordings have about a dozen chunks.
 	maxChunks = 10000
 
-	noSamples = "the file holds no samples: record again, or leave it out with exclude"
+	noSamples = "the file holds no samples: record again, or leave it out with exclude under ingest"
 
 	// A Wave64 file begins with the GUID wave64. Its chunks are named by GUIDs too: by the four letters of the RIFF
 	// chunk in lower case, followed by wave64Tail.

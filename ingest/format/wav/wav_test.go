@@ -85,11 +85,13 @@ func TestWAVRefused(t *testing.T) {
 		},
 		{
 			"2^32-1", with(func(s *ingesttest.WAV) { s.Claim = math.MaxUint32 }),
-			[]string{"there are 3 whole frames, but the header claims 4294967295 bytes, the placeholder of a streaming writer"},
+			[]string{
+				"does not know the length (4294967295 bytes, as programs write that stream", "3 whole frames (to read",
+			},
 		},
 		{
 			"0 with data following", with(func(s *ingesttest.WAV) { s.Claim = 0 }),
-			[]string{"claims no data, the placeholder", "3 whole frames"},
+			[]string{"does not know the length (0 bytes, ", "3 whole frames"},
 		},
 		{
 			"not whole frames", with(func(s *ingesttest.WAV) { s.Data = s.Data[:11]; s.Claim = 11 }),
@@ -119,9 +121,9 @@ func TestWAVTruncatedUsed(t *testing.T) {
 		text   string
 	}{
 		{"short", func(s *ingesttest.WAV) { s.Claim = 4000 }, 3, "claims 1000 frames, there are 3"},
-		{"placeholder", func(s *ingesttest.WAV) { s.Claim = math.MaxUint32 }, 3, "placeholder of a streaming writer"},
-		{"sox's placeholder", func(s *ingesttest.WAV) { s.Claim = 0x7FFFF000 }, 3, "placeholder of a streaming writer"},
-		{"zero", func(s *ingesttest.WAV) { s.Claim = 0 }, 3, "placeholder of a writer that could not finish"},
+		{"placeholder", func(s *ingesttest.WAV) { s.Claim = math.MaxUint32 }, 3, "not know the length (4294967295 bytes"},
+		{"placeholder of sox", func(s *ingesttest.WAV) { s.Claim = 0x7FFFF000 }, 3, "not know the length (2147479552 bytes"},
+		{"zero", func(s *ingesttest.WAV) { s.Claim = 0 }, 3, "not know the length (0 bytes"},
 		{"odd end", func(s *ingesttest.WAV) { s.Data = s.Data[:11]; s.Claim = 11 }, 2, "3 bytes more"},
 		{"short and odd", func(s *ingesttest.WAV) { s.Data = s.Data[:11] }, 2, "claims 3 frames, there are 2"},
 	} {
@@ -158,7 +160,7 @@ func TestWAVAttributes(t *testing.T) {
 
 	// A file that sox writes into a pipe states 2 GiB.
 	r, err := openFile(t, "sox_pipe.wav")
-	ingesttest.WantDataError(t, r, err, "there are 37 whole frames, but the header claims")
+	ingesttest.WantDataError(t, r, err, "does not know the length (2147479552 bytes")
 
 	for file, name := range map[string]string{"sox_alaw.wav": "A-law", "sox_adpcm.wav": "Microsoft ADPCM"} {
 		r, err := openFile(t, file)

@@ -78,7 +78,7 @@ func TestInspectText(t *testing.T) {
 	near("mean of the finite values", float64(bad.DC), 1)
 
 	assert.Contains(t, strings.Join(description.Warnings, "\n"),
-		"channel bad: values that are not finite numbers: 2, the first is sample 7")
+		"channel bad: values that are not finite numbers: 2, the first is sample 7 (counted from 0)")
 
 	_, err = json.Marshal(description)
 	require.NoError(t, err)

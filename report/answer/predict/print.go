@@ -244,8 +244,9 @@ func (a *Answer) legend(text *strings.Builder) {
 			"groups or conditions of the same class, and the width of the interval over its width without a model " +
 			"(the spread).")
 		if a.printsDistances() {
-			text.WriteString(" Distance: how far the condition is from the measured groups; 0 at a measured value, at most " +
-				"0.5 between two of them.")
+			text.WriteString(" Distance: how far the condition is from the measured values, as a share of the measured " +
+				"range: 0 at a measured value; in the middle of a gap, half the share that the gap takes; beyond the ends, twice " +
+				"the excess.")
 		}
 	}
 
@@ -299,14 +300,14 @@ func outcomeRow(o Outcome, mean, half, variance float64) []string {
 	return []string{o.Name, o.Unit, number(mean), number(mean-half) + " … " + number(mean+half)}
 }
 
-// recordText writes the error of the mean and the coverage on held-out values. held says which values were held out.
-func recordText(held, unit string, rmse, coverage float64) string {
+// recordText writes the error of the mean and the coverage on held-out values, and which values were held out.
+func recordText(o score.OutcomeTrust) string {
 	size := "below the noise"
-	if rmse > 0 {
-		size = amount(unit, rmse)
+	if o.RMSE > 0 {
+		size = amount(o.Unit, o.RMSE)
 	}
 
-	return fmt.Sprintf("%s: error %s, %.0f %% inside", held, size, 100*coverage)
+	return fmt.Sprintf("%s: error %s, %.0f %% inside %.4g %%", o.HeldOut, size, 100*o.Inside, 100*o.Level)
 }
 
 // amount writes a difference of two values in a unit.

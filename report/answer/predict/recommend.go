@@ -194,7 +194,7 @@ func (m *Models) recordIn(list []score.OutcomeTrust, outcome int) string {
 	for _, record := range list {
 		isKnown := !math.IsNaN(record.RMSE) && !math.IsNaN(record.Inside)
 		if record.Outcome == m.Card.Outcomes[outcome].Name && isKnown {
-			return recordText(record.HeldOut, record.Unit, record.RMSE, record.Inside)
+			return recordText(record)
 		}
 	}
 

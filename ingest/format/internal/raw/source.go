@@ -11,22 +11,30 @@ import (
 
 // Hints of errors: about files that end too early, and about files that are damaged otherwise.
 const (
-	CutShort = "the file is cut short: copy it again, or leave it out with exclude"
-	Damaged  = "is the file damaged? copy it again, or leave it out with exclude"
+	CutShort = "the file is cut short: copy it again, or leave it out with exclude under ingest"
+	Damaged  = "is the file damaged? copy it again, or leave it out with exclude under ingest"
 )
 
-// Short handles a file with less data than its header states. It returns a warning if some of the data can be used and
-// the options say truncated: use, and otherwise an error at an offset of the file. found describes the data that are
-// there, whole names the part of them that can be used ("whole samples"), and isUsable reports whether there is such a
-// part.
+// Short handles a file with less data than its header states, as Partial does. whole names the part of the data that
+// can be used ("whole samples").
 func Short(
 	src ingest.Source, o ingest.Options, offset int64, found, whole string, isUsable bool,
+) ([]ingest.Warning, error) {
+	hint := "copy the file again, or use its " + whole + " with truncated: use under ingest"
+	return Partial(src, o, offset, found, hint, isUsable)
+}
+
+// Partial handles a file whose header and data disagree. It returns a warning if some of the data can be used and the
+// options say truncated: use, and otherwise an error at an offset of the file. found describes the data that are there,
+// hint says how to use them, and isUsable reports whether some of them can be used.
+func Partial(
+	src ingest.Source, o ingest.Options, offset int64, found, hint string, isUsable bool,
 ) ([]ingest.Warning, error) {
 	switch {
 	case !isUsable:
 		return nil, src.Fault(offset, "", found, CutShort)
 	case o.Truncated != "use":
-		return nil, src.Fault(offset, "", found, "copy the file again, or use its "+whole+" with truncated: use")
+		return nil, src.Fault(offset, "", found, hint)
 	}
 
 	return []ingest.Warning{{Path: src.Path, Code: "truncated", Text: found + ": these are used"}}, nil
