@@ -37,7 +37,7 @@ func makeSelected(c *call, path string) error {
 	stage := c.String("stage")
 	switch {
 	case (task == "") == (part == ""):
-		return usage("pipeline exec wants either --task or --part, such as --task drone/triplets or "+
+		return usage("pipeline exec wants either --task or --part, such as --task drone/triplets or " +
 			"--stage dsp --part 3/64; pipeline tasks lists tasks")
 	case (part == "") != (stage == ""):
 		return usage("--stage and --part go together: --stage dsp --part 3/64")
