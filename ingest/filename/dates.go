@@ -16,14 +16,20 @@ var (
 		`DD\.MM\.\d\d|20[12]\d[-._]\d\d?[-._]\d\d?|\d\d?[-._]\d\d?[-._]20[12]\d|` +
 		`\d\d?[-_. ]{0,2}(?i:` + vocabulary.Month + `)[-_. ]{0,2}(?:(?:19|20)\d\d|YY))`)
 
+	// otherBeforeDay matches numbers before a date that dateForm takes for the day of a year: 10.5_2024-05-03,
+	// 10_2_2024-05-03, 10.03.05.2024.
+	otherBeforeDay = dates(`^\d\d?(?:\.\d\d?[-_](?:19|20)\d\d[-_.]MM[-_.]DD|_\d\d?_(?:19|20)\d\d-MM-DD|` +
+		`\.DD\.MM\.(?:19|20)\d\d)(?:\D|$)`)
+
 	// dateBeforeClock matches dates that only the time of day behind them shows: 17_11_24__14_50, 0503_1450.
 	dateBeforeClock = dates(`^(YY[-_.]MM[-_.]DD|DD[-_.]MM[-_.]YY|0[1-9]DD)[-_ T]+hh[-_.h:]?[0-5]\d(?:[^\d\pL]|$)`)
 
 	// shortDateInName matches 3-5-24, 3.5.24, 03_05_24, which are dates if all names have one.
 	shortDateInName = dates(`(?:^|[^\pL\d.-])((?:\d\d?-\d\d?-|\d\d?\.\d\d?\.|\d\d_\d\d_)YY)(?:[^\d.-]|$)`)
 
-	// clockForm matches times of day: 14_50, 1450, 14h50m03.
-	clockForm = dates(`^(hh(?:_[0-5]\d(?:_[0-5]\d)?|[-.h:]?[0-5]\d(?:[-.m:]?[0-5]\d)?))(?:[^\d\pL]|$)`)
+	// clockForm matches times of day: 14_50, 1450, 14h50m03, 14h50m03s, 145003Z.
+	clockForm = dates(`^(hh(?:_[0-5]\d(?:_[0-5]\d)?|[-.h:]?[0-5]\d(?:[-.m:]?[0-5]\d)?|` +
+		`h[0-5]\dm(?:in|[0-5]\ds)?)Z?)(?:[^\d\pL]|$)`)
 
 	// epoch matches seconds, or milliseconds, since 1970.
 	epoch = regexp.MustCompile(`^1[4-9]\d{8}(?:\d{3})?`)
@@ -125,7 +131,7 @@ func (t *tokenizer) stamp(first int) (stamp Kind, length int) {
 		return Clock, n
 	}
 
-	if n := len(dateForm.FindString(rest)); t.endsNumber(first, n) {
+	if n := len(dateForm.FindString(rest)); t.endsNumber(first, n) && !otherBeforeDay.MatchString(rest) {
 		hasMonthName := t.name[first+n-3] > '9' // 3May24: a letter is before the two digits of the year
 		isUnambiguous := n > mostAmbiguous || hasMonthName
 		if isUnambiguous || len(t.tokens) == 0 {
@@ -155,4 +161,24 @@ func (t *tokenizer) isBehindDate() bool {
 func (t *tokenizer) endsNumber(first, n int) bool {
 	end := first + n
 	return n > 0 && (end == len(t.name) || !isDigit(t.name[end]))
+}
+
+// leastBehindPoint is the length of dates behind the point of a number. Shorter digits may be its decimals.
+const leastBehindPoint = len("20240503")
+
+// dayBehindPoint returns the place of a date that begins behind the point of the number from begin to end, as in
+// V10.2024-05-03, or −1.
+func (t *tokenizer) dayBehindPoint(begin, end int) int {
+	whole, _, hasPoint := strings.Cut(t.name[begin:end], ".")
+	if !hasPoint || whole == "" {
+		return -1
+	}
+
+	day := begin + len(whole) + 1
+	n := len(dateForm.FindString(t.name[day:]))
+	if n < leastBehindPoint || !t.endsNumber(day, n) {
+		return -1
+	}
+
+	return day
 }

@@ -17,13 +17,13 @@ func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 type tokenizer struct {
 	name      string
 	cut       condition.Cut
-	shortDate string // a date in the name that only all names together show; "": none
+	shortDate string // the date in the name, if it is a date only because all names have one; "": none
 	tokens    []Piece
-	doneTo    int // end of the last date or time of day: texts and numbers that begin before it are part of it
+	doneTo    int // end of the last date or time of day, to which all of the name before it belongs
 }
 
 // splitTokens splits a name into words, numbers, dates, times of day and separators. cut are its numbers. shortDate is
-// a date in it that only all names together show, or "".
+// the date in it, if it is a date only because all names have one, or "".
 func splitTokens(name string, cut condition.Cut, shortDate string) []Piece {
 	t := &tokenizer{name: name, cut: cut, shortDate: shortDate}
 	begin := 0
@@ -55,13 +55,15 @@ func (t *tokenizer) last() *Piece { return &t.tokens[len(t.tokens)-1] }
 // wordOrOther matches a word, as its group, or a text between words.
 var wordOrOther = regexp.MustCompile(`([\pL°%∞]+)|[^\pL°%∞]+`)
 
-// addText adds the words and separators of text k, which is at begin.
+// addText adds the words and separators of text k, which is at begin, without what is part of a date or a time of day.
 func (t *tokenizer) addText(k, begin int) {
-	if begin < t.doneTo {
+	end := begin + len(t.cut.Texts[k])
+	begin = max(begin, t.doneTo)
+	if begin >= end {
 		return
 	}
 
-	text := t.cut.Texts[k]
+	text := t.name[begin:end]
 	for _, m := range wordOrOther.FindAllStringSubmatchIndex(text, -1) {
 		first := m[0]
 		end := m[1]
@@ -82,26 +84,69 @@ func (t *tokenizer) addText(k, begin int) {
 	}
 }
 
-// addNumber adds number k, which is at begin, or the date or the time of day that begins there.
+// addNumber adds number k, which is at begin, or the date or the time of day that begins there. What the number has
+// before and behind a date becomes numbers of its own.
 func (t *tokenizer) addNumber(k, begin int) {
-	if begin < t.doneTo {
+	end := begin + len(t.cut.Numbers[k])
+	if begin < t.doneTo || t.addStamp(begin, end) {
+		t.addRest(end)
 		return
 	}
 
-	first := begin + strings.IndexFunc(t.cut.Numbers[k], unicode.IsDigit)
-	stamp, n := t.stamp(first)
-	switch stamp {
-	case Date:
-		t.add(Date, first, n)
-		t.last().Key = "day"
-		t.doneTo = first + n
-	case Clock:
-		t.add(Clock, first, n)
-		t.last().Key = "time"
-		t.doneTo = first + n
-	default:
-		t.add(Number, begin, len(t.cut.Numbers[k]))
+	day := t.dayBehindPoint(begin, end)
+	if day < 0 {
+		t.add(Number, begin, end-begin)
 		t.last().MayBeMinus = slices.Contains(t.cut.Doubtful, k)
+
+		return
+	}
+
+	point := day - 1
+	t.add(Number, begin, point-begin)
+	t.last().MayBeMinus = slices.Contains(t.cut.Doubtful, k)
+	t.add(Separator, point, 1)
+	t.addStamp(day, end)
+	t.addRest(end)
+}
+
+// addStamp adds the date or the time of day that begins at the first digit of the number from begin to end. It returns
+// false if there is none.
+func (t *tokenizer) addStamp(begin, end int) bool {
+	first := begin + strings.IndexFunc(t.name[begin:end], unicode.IsDigit)
+	stamp, n := t.stamp(first)
+	if stamp == Number {
+		return false
+	}
+
+	t.add(stamp, first, n)
+	t.last().Key = "time"
+	if stamp == Date {
+		t.last().Key = "day"
+	}
+
+	t.doneTo = first + n
+
+	return true
+}
+
+// addRest adds the end of a number that begins in a date or a time of day, and ends behind it: the 3000 of 03.3000.
+func (t *tokenizer) addRest(end int) {
+	for t.doneTo < end {
+		first := t.doneTo
+		length := strings.IndexFunc(t.name[first:end], unicode.IsDigit) // of the mark before the number
+		if length < 0 {
+			length = end - first
+		}
+
+		t.doneTo += length
+		if length > 0 {
+			t.add(Separator, first, length)
+		}
+
+		if t.doneTo < end && !t.addStamp(t.doneTo, end) {
+			t.add(Number, t.doneTo, end-t.doneTo)
+			t.doneTo = end
+		}
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"doubletake/ingest/condition"
 )
 
 // The first rule that fits decides on a column of eight rows, beside angles of attack. "-" is an empty cell.
@@ -99,5 +101,31 @@ func TestRoundValues(t *testing.T) {
 		{"none", nil, false},
 	} {
 		t.Run(c.name, func(t *testing.T) { require.Equal(t, c.want, areRound(c.values)) })
+	}
+}
+
+// Numbers in steps of one, in names that have no others. Expected: people pad the numbers of runs with zeros, and write
+// the zero of 0.5 because a number needs a digit before the point.
+func TestIsCounter(t *testing.T) {
+	for texts, want := range map[string]bool{
+		"00 01 02 03":     true,
+		"007 008 009 010": true,
+		"01.0 02.0 03.0":  true,
+		"0.0 1.0 2.0 3.0": false,
+		"0.5 1.5 2.5":     false,
+		"0p5 1p5 2p5":     false,
+		"0,5 1,5 2,5":     false,
+		"-1.0 0.0 1.0":    false,
+		"0 1 2 3":         false,
+	} {
+		fields := strings.Fields(texts)
+		s := &Sheet{Rows: len(fields)}
+		column := s.ByHeadOrNew("gap")
+		for i, text := range fields {
+			column.Texts[i] = text
+			column.Values[i], _ = condition.ParseName(text)
+		}
+
+		require.Equal(t, want, s.isCounter(column), texts)
 	}
 }

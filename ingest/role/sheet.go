@@ -2,6 +2,7 @@ package role
 
 import (
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -163,8 +164,8 @@ const mostCounted = 4
 // isCounter reports whether a column of numbers in names counts recordings. Its values must be in steps of one, and one
 // of these must be true:
 //   - The column is called r, and its least value is at most 1.
-//   - It has leading zeros, more than two values, and no value twice. If it is not called as a setting, values may come
-//     again on other days.
+//   - It has leading zeros, more than two values, and no value twice. If its word is not the word of a setting, other
+//     days may repeat the values.
 //   - It is the last number of the names, and counts few repeats from 1.
 func (s *Sheet) isCounter(column *Column) bool {
 	first, n, isConsecutive := column.consecutive()
@@ -175,7 +176,7 @@ func (s *Sheet) isCounter(column *Column) bool {
 		return true
 	}
 
-	hasZeros := slices.ContainsFunc(column.Texts, func(text string) bool { return len(text) > 1 && text[0] == '0' })
+	hasZeros := slices.ContainsFunc(column.Texts, leadingZero.MatchString)
 	if hasZeros && n > 2 && (n == s.Rows || s.differsWithinDays(column)) {
 		return true
 	}
@@ -183,7 +184,11 @@ func (s *Sheet) isCounter(column *Column) bool {
 	return s.isLastNumber(column) && first == 1 && n <= mostCounted && 2*n <= s.Rows
 }
 
-// differsWithinDays reports whether a column that is not called as a setting has another value in each row of a day.
+// leadingZero matches numbers such as 007. The zero of 0.5 and 0p5 is no leading zero.
+var leadingZero = regexp.MustCompile(`^0[0-9]`)
+
+// differsWithinDays reports whether a column has another value in each row of a day, and its word is not the word of a
+// setting.
 func (s *Sheet) differsWithinDays(column *Column) bool {
 	return !column.HasWord(vocabulary.Inputs) && CountRepeated(s.GroupRows(append(s.WithRole(Day), column)...)) == 0
 }

@@ -17,7 +17,7 @@ var StandardNames = map[string]string{
 }
 
 // ConditionIn returns the program's name of a condition for the last word of a text that has one, or "". Single
-// letters have too many meanings.
+// Latin letters have too many meanings.
 func ConditionIn(text string) string {
 	name := ""
 	for _, word := range anyWord.FindAllString(text, -1) {
@@ -46,8 +46,9 @@ var terms = []Term{
 	{"rpm", "1/min", Whole(`(soll|ist|nenn)?drehzahl|n|((shaft|rotor|motor|prop|propeller|fan|rotational) )?(speed|rpm)|` +
 		`umdrehungen|r[ée]gime|tours|(vitesse|velocidad|velocit[àa])( (de|di) (rotation|giro|rotación|rotazione))?|giri|` +
 		`speed rpm|revoluciones|toerental`)},
-	{"u_inf_m_s", "m/s", Whole(`u|v|u_inf|uinf|u∞|((air|wind|tunnel) ?)?speed|velocity|wind|(wind)?snelheid|` +
-		`(wind|anström)?geschwindigkeit|anströmung|(vitesse|velocidad|velocit[àa])( (du|de|del|dell') ?\pL+)?`)},
+	{"u_inf_m_s", "m/s", Whole(`[uv]([_ ]?(inf|∞))?|(((wind)?[- ]?tunnel|air|wind|flow) ?)?(speed|velocity)|` +
+		`free[- ]?stream (speed|velocity)|wind|(wind)?snelheid|(wind|anström)?geschwindigkeit|anströmung|` +
+		`(vitesse|velocidad|velocit[àa])( ((du|de|del|dell['’]) ?\pL+|(d|de l)['’](air|[ée]coulement)))?`)},
 	{"alpha_deg", "deg", Whole(`a|α|alpha|alfa|aoa|angle of attack|incidence|anstellwinkel|incidenza|incidencia|` +
 		`angle d['’](attaque|incidence)|angolo (di |d['’])attacco|[áa]ngulo de ataque|invalshoek|` +
 		`angle|winkel|angolo|[áa]ngulo|hoek`)}, // as in names of files
@@ -58,8 +59,15 @@ var terms = []Term{
 
 // Edges are the times in seconds between which a row of a log is about its recording.
 var Edges = []Term{
-	{"t0_s", "s", Whole(`(t(ime)?_?)?(0|start|begin|from|von|anfang|beginn)([ _(\[]*(s|sec|seconds)[)\]]?)?`)},
-	{"t1_s", "s", Whole(`(t(ime)?_?)?(1|end|stop|to|until|bis|ende)([ _(\[]*(s|sec|seconds)[)\]]?)?`)},
+	{"t0_s", "s", edge("0", "start|begin", "from|von|anfang|beginn")},
+	{"t1_s", "s", edge("1", "end|stop", "to|until|bis|ende")},
+}
+
+// edge returns the pattern of the headers of a time: a digit or a word with t or time before it, as t0 and time_start,
+// or one of the words before time, as start_time. nouns are the words that may be before time.
+func edge(digit, nouns, others string) Pattern {
+	return Whole(`((t(ime)?[_ ]?)?` + digit + `[ _(\[]*|((t(ime)?[_ ]?)?(` + nouns + `|` + others + `)|(` + nouns +
+		`)[_ ]?time)([ _(\[]+|$))((s|sec|seconds)[)\]]?)?`)
 }
 
 // anySpeed are headers of a speed of the air or of a shaft: only the unit tells them apart.
@@ -82,8 +90,8 @@ func BareHead(head string) string {
 func isSeparator(r rune) bool { return strings.ContainsRune("_ ()[]", r) }
 
 // TermOf returns the program's name of the condition in a column of a log, or "" if the program knows none. unit is the
-// unit of the column, "" if it has none. A single letter without a unit has no meaning, but n_soll is a set speed of a
-// shaft.
+// unit of the column, "" if it has none. A single Latin letter without a unit has no meaning, but n_soll is a set
+// speed of a shaft.
 func TermOf(name, unit string) string {
 	words := BareHead(name)
 	for _, t := range terms {
@@ -98,11 +106,11 @@ func TermOf(name, unit string) string {
 
 // fitsUnit reports whether the unit of a column may be a unit of the term. name is the name of the column, and words
 // are its words without nominal, measured and the like. A term without a unit fits any column. A column without a unit
-// fits any term, unless its words are a speed of any kind or a single letter. The letter n fits if name has further
-// words, as n_soll.
+// fits any term, unless its words are a speed of any kind or a single Latin letter. The letter n fits if name has
+// further words, as n_soll and N_soll.
 func (t Term) fitsUnit(name, words, unit string) bool {
 	isLetter := len(words) == 1
-	isQualifiedN := words == "n" && words != name
+	isQualifiedN := strings.EqualFold(words, "n") && words != name
 	switch {
 	case t.Unit == "":
 		return true

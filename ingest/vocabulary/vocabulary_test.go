@@ -83,3 +83,53 @@ func TestWordsOfColumnsAndNames(t *testing.T) {
 		}
 	}
 }
+
+// Headers of logs and the conditions that they mean. Expected: the meaning in the language of the header.
+func TestTermOfHeaders(t *testing.T) {
+	for _, c := range []struct{ header, unit, want string }{
+		{"n_soll", "", "rpm"},
+		{"N_soll", "", "rpm"},
+		{"N soll", "1/min", "rpm"},
+		{"N", "", ""},
+		{"vitesse de l'air", "m/s", "u_inf_m_s"},
+		{"vitesse de l’air", "m/s", "u_inf_m_s"},
+		{"vitesse d'écoulement", "m/s", "u_inf_m_s"},
+		{"Vitesse d’écoulement", "m/s", "u_inf_m_s"},
+		{"vitesse du vent", "m/s", "u_inf_m_s"},
+		{"velocità dell'aria", "m/s", "u_inf_m_s"},
+		{"velocità dell’aria", "m/s", "u_inf_m_s"},
+		{"vitesse de l'hélice", "", ""},
+		{"vitesse de rotation", "", "rpm"},
+		{"V_inf", "m/s", "u_inf_m_s"},
+		{"Vinf", "m/s", "u_inf_m_s"},
+		{"v∞", "m/s", "u_inf_m_s"},
+		{"u_inf", "", "u_inf_m_s"},
+		{"freestream velocity", "m/s", "u_inf_m_s"},
+		{"Free-stream velocity", "m/s", "u_inf_m_s"},
+		{"wind tunnel speed", "m/s", "u_inf_m_s"},
+		{"tunnel speed", "m/s", "u_inf_m_s"},
+		{"windspeed", "m/s", "u_inf_m_s"},
+		{"influx", "m/s", ""},
+	} {
+		assert.Equal(t, c.want, vocabulary.TermOf(c.header, c.unit), c.header)
+	}
+}
+
+// Headers of the times between which a row is about its recording. Expected: the meaning of the words.
+func TestEdges(t *testing.T) {
+	for header, want := range map[string]string{
+		"start": "t0_s", "Start time": "t0_s", "start_time": "t0_s", "start_time (s)": "t0_s", "time_start": "t0_s",
+		"t0": "t0_s", "t0s": "t0_s", "t_0 [s]": "t0_s", "begin_s": "t0_s", "von": "t0_s", "time start": "t0_s",
+		"end": "t1_s", "End time": "t1_s", "end_time": "t1_s", "stop_time [s]": "t1_s", "time_end": "t1_s", "t1": "t1_s",
+		"bis (s)": "t1_s", "ends": "", "starts": "", "time": "", "t": "", "tos": "", "run time": "", "start_timer": "",
+	} {
+		got := ""
+		for _, edge := range vocabulary.Edges {
+			if edge.Headers.MatchString(header) {
+				got = edge.Name
+			}
+		}
+
+		assert.Equal(t, want, got, header)
+	}
+}
