@@ -137,7 +137,7 @@ func unknownChannel(info Info, name string) error {
 	if _, err := strconv.Atoi(name); err == nil && info.HasNumberedColumns() {
 		e.Found = fmt.Sprintf("%d columns without names", len(names))
 		e.Hint = "columns without names are numbered, and in a file with another number of columns a number may mean " +
-			"another quantity: exclude this file, or read such files in an experiment of their own"
+			"another quantity: leave this file out with exclude under ingest, or read such files in an experiment of their own"
 
 		return e
 	}

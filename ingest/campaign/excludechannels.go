@@ -93,7 +93,7 @@ func (f *Facts) withoutExcluded(name string, info ingest.Info, run ingest.Run) (
 
 	if len(left) == 0 {
 		return ingest.Run{}, fault.At(name, run.Place(""), "a channel that is left", "all are excluded",
-			"exclude the file")
+			"leave the file out with exclude under ingest")
 	}
 
 	run.Recordings = left

@@ -192,5 +192,5 @@ func (p *Pattern) Match(file string) ([]condition.Condition, error) {
 // mismatch returns the error of a file that the pattern does not match.
 func (p *Pattern) mismatch(file, name string) error {
 	return fault.At(file, "", fmt.Sprintf("a name like %q", p), strconv.Quote(name),
-		"exclude the file, or change the pattern; {_} matches any text")
+		"leave the file out with exclude under ingest, or change the pattern; {_} matches any text")
 }

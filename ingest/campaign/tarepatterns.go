@@ -115,7 +115,7 @@ func (t *tareFinder) tareOf(file string, known condition.Rows, pattern string) (
 	switch len(found) {
 	case 0:
 		return "", fault.At(file, "", want, "none with a name like "+strconv.Quote(pattern),
-			"correct its name, or exclude the file")
+			"correct its name, or leave the file out with exclude under ingest")
 	case 1:
 		return found[0], nil
 	}

@@ -49,7 +49,7 @@ func DeadMicrophones(info ingest.Info, run Run) []ingest.Warning {
 		}
 
 		warnings = append(warnings, ingest.Warn(info.Path, "level-apart", "%schannel %s is %.0f dB %s %s: check capsule, "+
-			"gain, cable and place; if it is at fault, leave it out here with exclude: [{file: %q, channel: %q}], or "+
+			"gain, cable and place; if it is at fault, leave it out here with ingest: {exclude: [{file: %q, channel: %q}]}, or "+
 			"everywhere with channels", run.messagePrefix(info), info.Channels[channels[i]].Name, least, side, names, info.Path,
 			info.Channels[channels[i]].Name))
 	}

@@ -15,7 +15,8 @@ func WarnNumberedColumns(files []*File) []ingest.Warning {
 			first = file
 		case len(file.Info.Channels) != len(first.Info.Channels):
 			return []ingest.Warning{ingest.Warn(file.Path, "numbered-columns", "its %d columns have no names, and %s has %d: "+
-				"the same number may mean another quantity in the two; exclude one kind of file, or read each kind in an "+
+				"the same number may mean another quantity in the two; leave one kind out with exclude under "+
+				"ingest, or read each kind in an "+
 				"experiment of its own", len(file.Info.Channels), first.Path, len(first.Info.Channels))}
 		}
 	}

@@ -292,7 +292,7 @@ func (s *scan) clippingRemedy(channel int) string {
 	for _, recording := range s.run.Recordings {
 		if len(recording.Channels) == 1 && recording.Channels[0] == channel {
 			return fmt.Sprintf("measure again with less gain, or leave it out: "+
-				"exclude: [{file: %q, channel: %q, reason: clipped}]", s.info.Path, s.info.Channels[channel].Name)
+				"ingest: {exclude: [{file: %q, channel: %q, reason: clipped}]}", s.info.Path, s.info.Channels[channel].Name)
 		}
 	}
 

@@ -107,7 +107,7 @@ func TestExcludeChannelRefused(t *testing.T) {
 	const sections = `{files: "*.npy", pattern: "{_}_{rpm}.npy", rate_hz: 1000, channels: [1], exclude: `
 	for exclude, want := range map[string]string{
 		"{file: a_3000.npy, channel: 1}": "a_3000.npy: expected a channel that is left, found all are excluded " +
-			"(exclude the file)",
+			"(leave the file out with exclude under ingest)",
 		"{file: a_3000.npy, channel: 12}": `a_3000.npy: expected a channel "12"`,
 	} {
 		b := planFiles(t, arrayFiles, sections+exclude+"}", "{triplets: split-half-spectrum}")
