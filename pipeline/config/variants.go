@@ -9,8 +9,8 @@ import (
 	"doubletake/train/holdout"
 )
 
-// Variants are the variants of one experiment of a file, or the experiment alone if it has no sweep. Stages ingest and
-// dsp treat all of them alike, so that they share the results of these stages.
+// Variants are the variants of one experiment of a file, or the experiment alone if it has no sweep. The roles of
+// columns are the same for all of them, so that variants with equal settings of a stage share its results.
 type Variants []*Experiment
 
 // Variants returns the variants to which experiment k of the file belongs.
@@ -52,9 +52,9 @@ func (v Variants) names(of func(e *Experiment) []string) []string {
 	return slices.Compact(all)
 }
 
-// Roles returns the roles that the settings of an experiment give to columns. Columns count as groups if a split of a
-// variant or one of the asked splits holds them out, if they are named as groups of a calibration or as inputs, or if
-// an expression for a derived condition names them.
+// Roles returns the roles that the settings of an experiment give to columns. Columns across which any variant pairs
+// rows are occasions. Columns count as groups if a split of a variant or one of the asked splits holds them out, if
+// they are named as groups of a calibration or as inputs, or if an expression for a derived condition names them.
 func (v Variants) Roles(e *Experiment, asked []Split) condition.Roles {
 	r := condition.Roles{
 		Run: e.Ingest.Run, Things: e.Ingest.Things, Occasions: e.Ingest.Occasions, Spellings: condition.Spellings{},
@@ -63,12 +63,13 @@ func (v Variants) Roles(e *Experiment, asked []Split) condition.Roles {
 		r.Spellings[spelling.Name] = spelling.Value
 	}
 
-	if across, _ := e.Across(); across != "" {
-		r.Occasions = append(slices.Clone(r.Occasions), across)
-	}
-
 	splits := slices.Clone(asked)
 	for _, variant := range v {
+		across, _ := variant.Across()
+		if across != "" && !slices.Contains(r.Occasions, across) {
+			r.Occasions = append(slices.Clone(r.Occasions), across)
+		}
+
 		splits = append(splits, variant.Train.Splits...)
 		r.Groups = append(r.Groups, variant.Train.Honest.Groups)
 		r.Groups = append(r.Groups, variant.Train.Inputs...)

@@ -107,7 +107,7 @@ func (p *Pairs) setSettings(exp plan.Experiment, derived bool) {
 	settings.Table = &p.spec
 	settings.Exclude = settings.Exclude.Where()
 	settings.Log = setting.Log{Decimal: settings.Log.Decimal}
-	keys := []string{"table", "text", "within", "exclude", "missing", "log"}
+	keys := []string{"table", "text", "within", "exclude", "missing", "log", "spellings", "occasions", "things"}
 	if derived {
 		keys = append(keys, "constants", "derive")
 	}

@@ -1,6 +1,7 @@
 package stages
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -44,6 +45,27 @@ func TestReadPairs(t *testing.T) {
 	assert.Equal(t, []float64{3000, 4000}, rpm, "speeds of the runs")
 
 	refused(t, map[string]string{"p.csv": "rpm,level_1\n1,2\n"}, `{table: p.csv}`, `{}`, "p.csv")
+}
+
+// Each setting that a table is read with is a part of the key of its task: with another value, the task runs again.
+func TestSettingsOfTableAreKeys(t *testing.T) {
+	const csv = "alpha,prop,day,session,cl\n1,APC,a,m,1\n1,apc,b,m,2\n1,APC,b,n,3\n2,APC,a,m,1\n2,APC,a,n,1\n"
+	const train = "{inputs: [alpha], splits: {s: {test: {prop: APC}}, d: {test: {day: a}}}}"
+	key := func(ingest string) string {
+		b := planFiles(t, map[string]string{"t.csv": csv}, ingest, section("{}", train))
+		task := b.Tasks.Plan.Tasks[0]
+
+		return fmt.Sprint(task.Config, task.Local)
+	}
+
+	plain := key("{table: {file: t.csv, inputs: [alpha], repeats: [cl]}}")
+	for _, setting := range []string{
+		"spellings: {apc: APC}", "occasions: [day]", "things: [prop]", "missing: [-999]", "within: {alpha: 0.5}",
+		"exclude: [{alpha: 2}]", "text: {delimiter: comma}", "run: session", "log: {decimal: comma}",
+	} {
+		changed := key("{table: {file: t.csv, inputs: [alpha], repeats: [cl]}, " + setting + "}")
+		assert.NotEqual(t, plain, changed, setting)
+	}
 }
 
 // Pairs across days: the second value is of another day where the condition was measured on two, else of the same

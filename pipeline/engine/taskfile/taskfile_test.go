@@ -1,6 +1,8 @@
 package taskfile
 
 import (
+	"fmt"
+	"os"
 	"testing"
 
 	"doubletake/internal/testfile"
@@ -9,6 +11,31 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
+
+// A task writes its output as JSON, and a later task reads it.
+func ExampleWriteJSON() {
+	dir, err := os.MkdirTemp("", "taskfile")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+
+	job := &engine.Job{Dir: dir}
+	if err := WriteJSON(job, "levels.json", map[string]float64{"bpf1_db": 71.5}); err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	var levels map[string]float64
+	if err := ReadJSON(job.Output("levels.json"), &levels); err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	fmt.Println(levels)
+	// Output: map[bpf1_db:71.5]
+}
 
 // Values that JSON cannot hold and files that hold none are errors that name the file.
 func TestJSON(t *testing.T) {
