@@ -33,7 +33,9 @@ import (
 //   - 15: dates may change the year, and may have the day before the month
 //   - 16: a byte-order mark before lines with labels is skipped, and infinite values behind times are no names;
 //     further headers of angles are known
-const ingestVersion = 17
+//   - 17: dates beside points, zeros before points, and further headers are read
+//   - 18: a rate that is stated shows whether whole times without a unit are ms or µs
+const ingestVersion = 18
 
 // Outputs of the tasks of this stage.
 const (

@@ -381,7 +381,7 @@ func TestRatesInHeaders(t *testing.T) {
 		{"step in the row of names", "F (N),M,t0 =-5e-03s, tInc = 1e-05,\n" + rows(9, "%g,1#,,\n"), "F [N], M", 1e5, ""},
 		{"step behind the names", "\"Name\",\"F\",\"M\"\n\"Delta T\",\"0.001\",\"0.001\"\n\"Unit\",\"N\",\"Nm\"\n" +
 			rows(9, ",%g,1#\n"), "F [N], M [Nm]", 1000, "text-column"},
-		{"rate and whole ms", "# fs = 1000 Hz\nt,F\n" + rows(9, xy), "t [s], F", 1000, ""},
+		{"rate and whole ms", "# fs = 1000 Hz\nt,F\n" + rows(9, xy), "t [ms], F", 1000, ""},
 		{"rate and other steps", "# fs = 2000 Hz\nt (s),F\n" + rows(9, xy), "t [s], F", 1, "rates-contradict"},
 		{"two rates", "# fs = 2000\n# dt = 0.001\nF,M\n" + rows(9, xy), "F, M", 2000, "rates-contradict"},
 		{"a duration is no step", "# Sampling time: 10 s\nF,M\n" + rows(9, xy), "F, M", 0, ""},

@@ -1,6 +1,7 @@
 package text
 
 import (
+	"cmp"
 	"math"
 	"time"
 
@@ -13,14 +14,16 @@ const (
 	// not set: one percent off the nominal rate is not a contradiction.
 	rateTolerance = 0.01
 
-	// statedTolerance is the relative difference up to which the steps of the time agree with the rate in the header.
+	// statedTolerance is the relative difference up to which the steps of the time agree with the rate in the header, and
+	// up to which steps in ms or µs without a unit agree with a rate that is stated.
 	statedTolerance = 0.02
 
 	// stepTolerance replaces statedTolerance for a column without a name of time: only its steps show that it is the time.
 	stepTolerance = 1e-3
 )
 
-// findTime finds the channel of the time, and the rate that it gives. The rate becomes the rate of all channels.
+// findTime finds the channel of the time, its unit, and the rate that it gives. The rate becomes the rate of all
+// channels.
 func (t *Reader) findTime(o ingest.Options) error {
 	if err := t.findTimeChannel(o); err != nil {
 		return err
@@ -30,48 +33,33 @@ func (t *Reader) findTime(o ingest.Options) error {
 		return nil
 	}
 
-	ch := &t.info.Channels[t.timeChannel]
+	stated := cmp.Or(o.RateHz, t.layout.rateHz)
 
-	read, err := clock.Read(t, t.timeChannel, "column")
+	read, isPardoned, err := t.readTime(stated)
 	if err != nil {
 		return err
 	}
 
+	ch := &t.info.Channels[t.timeChannel]
 	clock.Mark(ch)
-	switch {
-	case t.rows < 2:
+	if t.rows < 2 {
 		return nil
-	case read.RateHz == 0:
+	}
+
+	if read.RateHz == 0 {
 		t.warnf("clock-useless", "column %s goes from %v to %v: it gives no sampling rate", ch.Name, read.First, read.Last)
 		return nil
-	case read.Gaps:
-		t.warnf("clock-gaps", "column %s: %d rows in %.6g s are %.4g Hz, but steps at the beginning are of %.4g Hz: the "+
-			"recording pauses or changes its rate; %.4g Hz is used",
-			ch.Name, t.rows, read.Seconds, read.EndsHz, read.RateHz, read.RateHz)
 	}
 
-	rate, err := o.Rate(t.path, "column "+ch.Name, read.RateHz, rateTolerance)
-	if err != nil {
-		return err
+	rate := stated
+	if !isPardoned {
+		rate, err = o.Rate(t.path, "column "+ch.Name, read.RateHz, rateTolerance)
+		if err != nil {
+			return err
+		}
 	}
 
-	stated := t.layout.rateHz
-	isInSmallUnit := isNear(1e3*rate, stated) || isNear(1e6*rate, stated) // steps in ms or µs
-	switch {
-	case stated == 0 || o.RateHz > 0:
-	case read.Doubt != "" && isInSmallUnit:
-		rate = stated
-		read.Doubt = ""
-	case !isNear(rate, stated):
-		t.warnf("rates-contradict", "the header states a rate of %g Hz, the steps of column %s give %.6g Hz: %[3]g Hz is "+
-			"used; correct the wrong one", stated, ch.Name, rate)
-	}
-
-	if read.Doubt != "" && o.RateHz == 0 && o.Text.Time == "" {
-		t.warnf("clock-unit", "%s", read.Doubt)
-	}
-
-	t.info.Warnings = append(t.info.Warnings, clock.Odd(t.path, "column "+ch.Name, rate)...)
+	t.warnOfTime(read, rate, o)
 	for i := range t.info.Channels {
 		t.info.Channels[i].RateHz = rate
 	}
@@ -79,7 +67,51 @@ func (t *Reader) findTime(o ingest.Options) error {
 	return nil
 }
 
-// isNear reports whether a rate agrees with the rate that the header states.
+// readTime reads the clock. If the clock has whole numbers without a unit and gives the stated rate in ms or µs,
+// readTime takes that unit and returns true. The stated rate is then the better one, because the times are rounded.
+func (t *Reader) readTime(stated float64) (read clock.Reading, isPardoned bool, err error) {
+	read, err = clock.Read(t, t.timeChannel, "column")
+	ch := &t.info.Channels[t.timeChannel]
+	isWhole := read.Doubt != "" && ch.Unit == ""
+	switch {
+	case err != nil || !isWhole:
+		return read, false, err
+	case isNear(1e3*read.RateHz, stated):
+		ch.Unit = "ms"
+	case isNear(1e6*read.RateHz, stated):
+		ch.Unit = "us"
+	default:
+		return read, false, nil
+	}
+
+	read, err = clock.Read(t, t.timeChannel, "column")
+
+	return read, true, err
+}
+
+// warnOfTime warns of what is doubtful about the clock and about the rate that is used.
+func (t *Reader) warnOfTime(read clock.Reading, rate float64, o ingest.Options) {
+	name := t.info.Channels[t.timeChannel].Name
+	if read.Gaps {
+		t.warnf("clock-gaps", "column %s: %d rows in %.6g s are %.4g Hz, but steps at the beginning are of %.4g Hz: the "+
+			"recording pauses or changes its rate; %.4g Hz is used",
+			name, t.rows, read.Seconds, read.EndsHz, read.RateHz, rate)
+	}
+
+	inHeader := t.layout.rateHz
+	if o.RateHz == 0 && inHeader > 0 && !isNear(rate, inHeader) {
+		t.warnf("rates-contradict", "the header states a rate of %g Hz, the steps of column %s give %.6g Hz: %[3]g Hz is "+
+			"used; correct the wrong one", inHeader, name, rate)
+	}
+
+	if read.Doubt != "" && o.RateHz == 0 && o.Text.Time == "" {
+		t.warnf("clock-unit", "%s", read.Doubt)
+	}
+
+	t.info.Warnings = append(t.info.Warnings, clock.Odd(t.path, "column "+name, rate)...)
+}
+
+// isNear reports whether a rate agrees with a rate that the header or the user states.
 func isNear(rate, stated float64) bool { return math.Abs(rate-stated) <= statedTolerance*stated }
 
 // findTimeChannel sets the channel of the time: the one that the options name, otherwise one with the name of a clock,
@@ -227,20 +259,29 @@ func (t *Reader) chooseTimeForms() {
 			continue
 		}
 
-		least := math.Inf(1)
 		best := forms[0]
+		least := math.Inf(1)
 		for _, form := range forms {
-			t.layout.timeForms[col] = []timeForm{form}
-
-			// The error of a row that no form reads appears when the row is read.
-			read, err := clock.Read(t, i, "column")
-			share := read.EndsHz / read.RateHz
-			if err == nil && math.Abs(share-1) < least {
-				least = math.Abs(share - 1)
+			if uneven := t.unevenness(i, form); uneven < least {
+				least = uneven
 				best = form
 			}
 		}
 
 		t.layout.timeForms[col] = []timeForm{best}
 	}
+}
+
+// unevenness sets the form of a channel of times and returns how far the steps at the beginning are from filling the
+// time from the first row to the last one, as a share. It returns +Inf for a form that cannot read the channel.
+func (t *Reader) unevenness(channel int, form timeForm) float64 {
+	t.layout.timeForms[t.columnOf[channel]] = []timeForm{form} // clock.Read reads the channel with it
+
+	// The error of a row that no form reads appears when the row is read.
+	read, err := clock.Read(t, channel, "column")
+	if err != nil || read.RateHz == 0 {
+		return math.Inf(1)
+	}
+
+	return math.Abs(read.EndsHz/read.RateHz - 1)
 }

@@ -183,20 +183,21 @@ func Mark(c *ingest.Channel) {
 }
 
 // Contradiction returns a warning if the rate of channel c of r differs from the rate of its clock, another channel of
-// r, by more than rateTolerance. It returns none if the clock has no unit and would agree in ms, µs or ns, and none if
-// the clock gives no rate.
+// r, by more than rateTolerance. It returns none if the clock gives no rate. If the clock has no unit and agrees in ms,
+// µs or ns, Contradiction returns none and writes that unit into r's Info.
 func Contradiction(r ingest.Reader, c, clock int) []ingest.Warning {
 	info := r.Info()
 	ch := info.Channels[c]
-	timeChannel := info.Channels[clock]
+	timeChannel := &info.Channels[clock]
 
 	t, err := Read(r, clock, "channel")
 	if err != nil || t.RateHz == 0 || near(t.RateHz, ch.RateHz) {
 		return nil
 	}
 
-	for _, perSecond := range []float64{1e3, 1e6, 1e9} { // ms, µs, ns
-		if timeChannel.Unit == "" && near(t.RateHz*perSecond, ch.RateHz) {
+	for _, unit := range []string{"ms", "us", "ns"} {
+		if timeChannel.Unit == "" && near(t.RateHz/units[unit], ch.RateHz) {
+			timeChannel.Unit = unit
 			return nil
 		}
 	}

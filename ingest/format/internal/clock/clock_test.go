@@ -195,12 +195,16 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// A rate that the file states may contradict the steps of its clock. Factors of 1000 do not, because the clock may be
-// in ms or µs.
+// A rate that the file states may contradict the steps of its clock. Factors of 1000 do not: they show that the clock
+// is in ms, µs or ns. Expected, by hand: steps of 2e-3 are 500 Hz in s, and 500 kHz in ms.
 func TestContradiction(t *testing.T) {
-	for hz, want := range map[float64]int{500: 0, 505: 0, 1000: 1, 5e5: 0} {
+	for hz, want := range map[float64]struct {
+		warnings int
+		unit     string
+	}{500: {0, ""}, 505: {0, ""}, 1000: {1, ""}, 5e5: {0, "ms"}, 5e8: {0, "us"}, 5e11: {0, "ns"}} {
 		r := ingesttest.NewMemory([]float64{0, 2e-3, 4e-3, 6e-3}, make([]float64, 4))
 		r.Header.Channels[1].RateHz = hz
-		assert.Len(t, clock.Contradiction(r, 1, 0), want, "warnings about %g Hz", hz)
+		assert.Len(t, clock.Contradiction(r, 1, 0), want.warnings, "warnings about %g Hz", hz)
+		assert.Equal(t, want.unit, r.Header.Channels[0].Unit, "unit of the clock with %g Hz", hz)
 	}
 }

@@ -1,0 +1,63 @@
+package text
+
+import (
+	"strings"
+	"testing"
+
+	"doubletake/ingest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// Whole numbers without a unit are seconds, unless a rate of the header or of the user shows that they are ms or µs.
+// Expected, by hand: a step of 1 is 1 Hz in s, 1000 Hz in ms and 1 MHz in µs. With the pause 6 steps take 5002 ms:
+// 6/5.002 s = 1.1995 Hz. A rate of 1015 Hz is within the 2 % by which steps of rounded times may be off.
+func TestWholeTimes(t *testing.T) {
+	steps := rows(9, xy)
+	paused := "0,1\n1,2\n2,3\n3,4\n5000,5\n5001,6\n5002,7\n"
+	const pause = "column time: 7 rows in 5.002 s are 1.2 Hz, but steps at the beginning are of "
+	for _, c := range []struct {
+		name, text string
+		userHz     float64
+		unit       string
+		rateHz     float64
+		warning    string
+	}{
+		{"no rate", "time,F\n" + steps, 0, "s", 1, "column time holds whole numbers and states no unit"},
+		{"rate of the user in s", "time,F\n" + steps, 1, "s", 1, ""},
+		{"rate of the user in ms", "time,F\n" + steps, 1000, "ms", 1000, ""},
+		{"rate of the user in µs", "time,F\n" + steps, 1e6, "us", 1e6, ""},
+		{"rate of the header in ms", "# fs = 1000 Hz\ntime,F\n" + steps, 0, "ms", 1000, ""},
+		{"rate of the header in µs", "# fs = 1000 kHz\ntime,F\n" + steps, 0, "us", 1e6, ""},
+		{"rate of both", "# fs = 1000 Hz\ntime,F\n" + steps, 1000, "ms", 1000, ""},
+		{"rate that rounding hides", "time,F\n" + steps, 1015, "ms", 1015, ""},
+		{"pause, rate of the user", "time,F\n" + paused, 1000, "ms", 1000, pause},
+		{"pause, rate of the header", "# fs = 1000 Hz\ntime,F\n" + paused, 0, "ms", 1000, pause},
+	} {
+		r, err := openString(c.text, ingest.Options{RateHz: c.userHz})
+		require.NoError(t, err, c.name)
+
+		info := r.Info()
+		assert.Equal(t, c.unit, info.Channels[0].Unit, c.name)
+		for _, ch := range info.Channels {
+			assert.InEpsilon(t, c.rateHz, ch.RateHz, 1e-12, "%s: rate of %s", c.name, ch.Name)
+		}
+
+		if c.warning == "" {
+			assert.Empty(t, info.Warnings, c.name)
+			continue
+		}
+
+		require.Len(t, info.Warnings, 1, c.name)
+		assert.Contains(t, info.Warnings[0].Text, c.warning, c.name)
+		if c.warning == pause {
+			assert.True(t, strings.HasSuffix(info.Warnings[0].Text, "; 1000 Hz is used"), info.Warnings[0].Text)
+		}
+	}
+
+	for text, userHz := range map[string]float64{"time (s),F\n" + steps: 1000, "time,F\n" + steps: 500} {
+		_, err := openString(text, ingest.Options{RateHz: userHz})
+		require.ErrorContains(t, err, "found 1 Hz", "a rate that no unit explains")
+	}
+}
