@@ -3,7 +3,8 @@
 //
 // The package takes plain values. It returns bytes or writes to a writer. It writes no
 // files, and reads only the numbers of an earlier report (ReadMetrics). It computes
-// nothing but differences, ranges and roundings. The same values give the same bytes.
+// nothing but differences, ranges and roundings, and what its figures show: means,
+// medians and errors (RMSE). The same values give the same bytes.
 //
 // An Experiment has the numbers of the tables, and a Detail also the data of the
 // figures. Terminal, Markdown, LaTeX, MetricsJSON and Page write them.

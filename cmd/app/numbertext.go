@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"doubletake/ingest"
 	"doubletake/ingest/units"
 	"doubletake/pipeline/runs"
 	"doubletake/report"
@@ -38,18 +39,18 @@ func nameOf(k runs.MetricKey) string {
 
 // valueText returns a number as a text for people, with its unit. Shares are in per cent.
 func valueText(k runs.MetricKey, n runs.Number) string {
-	if k.Metric == "coverage" && !math.IsNaN(n.Mean) {
+	switch {
+	case !ingest.Finite(n.Mean):
+		return "–"
+	case k.Metric == "coverage":
 		return percent(n)
 	}
+
 	return amount(n, k.Unit)
 }
 
-// amount returns a number with its spread and its unit as a text.
+// amount returns a finite number with its spread and its unit as a text.
 func amount(n runs.Number, unit string) string {
-	if math.IsNaN(n.Mean) {
-		return "–"
-	}
-
 	const several = 2 // seeds: report.Cell shows the spread only if there are several
 	text := report.Cell(score.Value{Mean: n.Mean, Std: spread(n), N: several}, 1)
 
@@ -82,9 +83,8 @@ func brief(value string) string {
 
 // percent returns a share in per cent, with its standard error unless that rounds to 0 %.
 func percent(n runs.Number) string {
-	const leastSE = 0.005
-	if n.SE >= leastSE {
-		return fmt.Sprintf("%.0f ± %.0f %%", 100*n.Mean, 100*n.SE)
+	if rounded := math.RoundToEven(100 * n.SE); rounded > 0 { // as %.0f rounds
+		return fmt.Sprintf("%.0f ± %.0f %%", 100*n.Mean, rounded)
 	}
 	return fmt.Sprintf("%.0f %%", 100*n.Mean)
 }

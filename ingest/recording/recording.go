@@ -62,8 +62,8 @@ func (f *File) RateHz() float64 {
 	return rounded
 }
 
-// messagePrefix returns the words that name the run in a message about its file, such as "rows 1 to 100: ". It returns
-// "" for a run that is the whole file.
+// messagePrefix returns the text that names the run in a message about its file: "[0:100]: " for rows 0 to 99. It
+// returns "" for a run that is the whole file.
 func (r Run) messagePrefix(info ingest.Info) string {
 	return strings.TrimPrefix(strings.TrimPrefix(r.Run.ID, info.Path)+": ", ": ")
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -32,6 +33,25 @@ func TestBadFiles(t *testing.T) {
 
 			assert.Equal(t, string(want), err.Error()+"\n")
 		})
+	}
+}
+
+// The names of the ends of an interval are no conditions, each alone and together. The names are those of columns of
+// the table conditions.
+func TestInsideNamesNoIntervals(t *testing.T) {
+	for inside, found := range map[string]string{
+		"row0: q": "(row0)", "row1: q": "(row1)", "t0_s: q, rpm: speed": "(t0_s)", "t1_s: r, t0_s: q": "(t0_s, t1_s)",
+		"row0: q, row1: r": "(row0, row1)", "rpm: speed": "",
+	} {
+		text := "version: 2\nexperiments:\n  b:\n    ingest: {files: \"*.npz\", inside: {" + inside + "}}\n"
+		_, err := Parse("pipeline.yaml", []byte(text))
+		if found == "" {
+			assert.NotContains(t, fmt.Sprint(err), "ends of an interval", inside)
+			continue
+		}
+
+		assert.ErrorContains(t, err, "experiments.b.ingest.inside: expected conditions, found the ends of an interval "+
+			found, inside)
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"doubletake/ingest/setting"
 )
 
-// The section ingest and its parts are settings of a room that knows no configuration.
+// The types of the section ingest and of its parts are in package setting, which does not depend on this package.
 type (
 	// Ingest is the section ingest.
 	Ingest = setting.Campaign
@@ -119,10 +119,15 @@ func validateConditions(in *Ingest, key string, fail failFunc) {
 	fail.when(len(in.InFile) > 0 && in.Conditions != "", key+".inside",
 		"the conditions are in a table already; leave one of them out")
 
-	_, namesRows := Find(in.InFile, "row0")
-	fail.when(namesRows, key+".inside",
-		"expected conditions, found row0 and row1, which are the ends of an interval: list intervals in the table "+
-			"conditions, in the columns row0 and row1 or t0_s and t1_s")
+	var ends []string // of intervals
+	for _, name := range []string{"row0", "row1", "t0_s", "t1_s"} {
+		if _, isThere := Find(in.InFile, name); isThere {
+			ends = append(ends, name)
+		}
+	}
+
+	fail.when(len(ends) > 0, key+".inside", "expected conditions, found the ends of an interval (%s): list intervals in "+
+		"the table conditions, in the columns row0 and row1 or t0_s and t1_s", strings.Join(ends, ", "))
 
 	for _, entry := range in.Tolerances {
 		tolerance, err := condition.ParseTolerance(entry.Value)

@@ -10,13 +10,14 @@ import (
 
 // Bounds of a card's size.
 const (
-	maxConditions = 5000 // largest number of conditions that a card lists
-	maxValues     = 100  // largest number of values of an input that a card lists
+	maxConditions = 5000 // a card with more conditions lists none
+	maxValues     = 100  // a card lists no values of an input that has more
 )
 
 // Describe describes the data of a network that was trained on the training part of set: its inputs with their ranges,
 // its outcomes, its conditions, and E|cov| of the estimates on these conditions. scatter returns how far values of an
-// input may lie from the middle of a set point.
+// input may lie from the middle of a set point. Describe adds to the card's outcomes and conditions, so it must be
+// called only once.
 func (c *Card) Describe(set triplets.Set, est *train.Estimates, scatter func(input string, point float64) float64) {
 	trained := set.Only(triplets.Train)
 	c.Triplets = trained.N

@@ -95,7 +95,7 @@ func Kept(split Split, rows holdout.Rows, points condition.Points) ([]int, error
 }
 
 // Coordinates returns the value of a condition in each row. If names is not nil, the condition is a label, and
-// Coordinates returns the place of each row's name in names.
+// Coordinates returns the place of each row's name in names, which are in ascending order.
 func Coordinates(rows holdout.Rows, condition string, names []string) ([]float64, error) {
 	if names == nil {
 		return rows.Floats(condition)

@@ -199,7 +199,7 @@ func (r Result) effectiveDoF(variances []float64) float64 {
 }
 
 // roundingOfDoF is how far rounding may take degrees of freedom from a whole number, as a share in nearWhole and as a
-// difference in Coverage.
+// difference in roundedDown.
 const roundingOfDoF = 1e-9
 
 // nearWhole returns a number of degrees of freedom, whole if it is so but for rounding.
@@ -238,10 +238,11 @@ func Coverage(level, dof float64) float64 {
 		return distuv.UnitNormal.Quantile(p)
 	}
 
-	whole := math.Floor(dof + roundingOfDoF)
-
-	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: max(1, whole)}.Quantile(p)
+	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: roundedDown(dof)}.Quantile(p)
 }
+
+// roundedDown returns degrees of freedom rounded down to a whole number, but at least 1 (JCGM 100, G.4.1).
+func roundedDown(dof float64) float64 { return max(1, math.Floor(dof+roundingOfDoF)) }
 
 // monteCarlo draws the quantities from their laws, and evaluates the model for each draw. The same budget gives the
 // same draws.

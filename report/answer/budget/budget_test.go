@@ -1,6 +1,7 @@
 package budget
 
 import (
+	"encoding/json"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -292,4 +293,30 @@ func TestFaults(t *testing.T) {
 		_, err := b.Evaluate(0.95, 0)
 		assert.ErrorContains(t, err, want)
 	}
+}
+
+// A result prints the degrees of freedom with which k is computed. Expected, from table G.2 of JCGM 100 for 95 %: k is
+// 2.07 for 23 degrees of freedom, 2.78 for 4, and 12.71 for 1. k for 99 and 100 is Student's quantile by scipy 1.10.1.
+func TestPrintedDoF(t *testing.T) {
+	for dof, want := range map[float64]string{
+		23.97:      "(k = 2.07, 95 %, 23 degrees of freedom)",
+		4.997:      "(k = 2.78, 95 %, 4 degrees of freedom)",
+		0.7:        "(k = 12.71, 95 %, 1 degrees of freedom)",
+		99.96:      "(k = 1.98, 95 %, 99 degrees of freedom)",
+		100.9999:   "(k = 1.98, 95 %, 100 degrees of freedom)",
+		24 - 1e-12: "(k = 2.06, 95 %, 24 degrees of freedom)",
+		1e7:        "(k = 1.96, 95 %, ∞ degrees of freedom)",
+	} {
+		r := Result{U: 1, DoF: dof, K: Coverage(0.95, dof), Level: 0.95}
+		assert.Contains(t, r.summary(), want, "%g degrees of freedom", dof)
+	}
+}
+
+// A budget without uncertain sources has lists without entries. Expected: an empty list is [] in JSON, as everywhere.
+func TestCertainResult(t *testing.T) {
+	r := Result{Components: make([]Component, 1)} // its u is 0
+	doc, err := json.Marshal(JSON([]Result{r}))
+	require.NoError(t, err)
+	assert.Contains(t, string(doc), `"sources":[]`)
+	assert.Contains(t, string(doc), `"not_in_this_budget":[]`)
 }

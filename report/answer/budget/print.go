@@ -22,16 +22,24 @@ func (q Quantity) kind() string {
 // fourDigits writes a number with four significant digits.
 func fourDigits(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }
 
-// dofText writes degrees of freedom.
-func dofText(v float64) string {
+// sourceDoF writes the degrees of freedom of a source with three digits or more.
+func sourceDoF(v float64) string {
 	switch {
 	case v > manyDoF:
 		return "∞"
 	case v >= 100:
-		return strconv.FormatFloat(math.Floor(v+1e-6), 'f', 0, 64)
+		return strconv.FormatFloat(v, 'f', 0, 64)
 	}
 
 	return strconv.FormatFloat(v, 'g', 3, 64)
+}
+
+// resultDoF writes the degrees of freedom of a result: those with which Coverage computes k.
+func resultDoF(v float64) string {
+	if v > manyDoF {
+		return "∞"
+	}
+	return strconv.FormatFloat(roundedDown(v), 'f', 0, 64)
 }
 
 // rounded writes a value and an uncertainty, both to the second digit of the uncertainty (JCGM 100, 7.2.6).
@@ -63,7 +71,7 @@ func (r Result) summary() string {
 
 	return fmt.Sprintf("%s, standard uncertainty %s; expanded ± %s (k = %.2f, %.4g %%, %s degrees of freedom)",
 		strings.TrimSpace(fmt.Sprintf("%s = %s %s", r.Outcome, value, r.Unit)), u, expanded, r.K, 100*r.Level,
-		dofText(r.DoF))
+		resultDoF(r.DoF))
 }
 
 // notes returns the remarks on a budget: its pools, the naive standard error, Monte Carlo if the linear law is too
@@ -128,7 +136,7 @@ func Sheet(list []Result) report.Sheet {
 		for _, component := range r.uncertain() {
 			g.Rows = append(g.Rows, []string{
 				component.Source, component.kind(), fourDigits(component.Value), component.Law, fourDigits(component.U),
-				dofText(component.DoF), fourDigits(component.Sensitivity), fourDigits(component.Contribution),
+				sourceDoF(component.DoF), fourDigits(component.Sensitivity), fourDigits(component.Contribution),
 				fmt.Sprintf("%.3g %%", 100*component.Share),
 			})
 		}
@@ -183,16 +191,11 @@ func JSON(list []Result) []numbers.Object {
 			naive = math.NaN() // JSON writes NaN as null
 		}
 
-		var sources []numbers.Object
-		for _, component := range r.uncertain() {
-			sources = append(sources, component.document())
-		}
-
 		return numbers.Object{
 			"outcome", r.Outcome, "unit", r.Unit, "at", r.At, "value", r.Value, "standard_u", r.U, "dof", r.DoF, "k", r.K,
 			"expanded_u", r.Expanded, "level", r.Level, "naive_standard_error", naive, "scatter_pooled_over", r.Pooled,
-			"sources", sources, "monte_carlo", r.MonteCarlo,
-			"not_in_this_budget", r.Unseen,
+			"sources", numbers.Objects(r.uncertain(), Component.document), "monte_carlo", r.MonteCarlo,
+			"not_in_this_budget", append([]string{}, r.Unseen...),
 		}
 	})
 }

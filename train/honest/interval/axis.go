@@ -26,8 +26,8 @@ type Axis struct {
 	Range  float64   `json:"range"`  // unit of distances, in the unit of the coordinate
 }
 
-// NewAxis returns the axis of the values z (in any order, not empty). unit is the unit of distances; 0 takes the range
-// of the values.
+// NewAxis returns the axis of the values z (in any order, not empty). unit is the unit of distances. If it is not
+// positive, the unit is the range of the values, or 1 if all values are equal.
 func NewAxis(z []float64, unit float64) *Axis {
 	v := slices.Compact(slices.Sorted(slices.Values(z)))
 	if unit <= 0 {
@@ -37,7 +37,7 @@ func NewAxis(z []float64, unit float64) *Axis {
 	return &Axis{Values: v, Range: unit}
 }
 
-// ascends reports whether there are values, in ascending order, and a positive range.
+// ascends reports whether there are values, none below the one before, and a positive range.
 func (a *Axis) ascends() bool {
 	return len(a.Values) > 0 && a.Range > 0 && slices.IsSorted(a.Values)
 }
