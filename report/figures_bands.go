@@ -50,8 +50,9 @@ func (d *Detail) bands() []bandOutcome {
 	return bands
 }
 
-// bandLevels draws the predicted and the measured band levels over frequency at two
-// conditions, in the middle of the held-out conditions and of the training conditions.
+// bandLevels draws the predicted and the measured band levels over frequency at the condition in the middle of the
+// held-out conditions, and at the one in the middle of the training conditions. If there are none of one kind, it draws
+// one panel.
 func (m *maker) bandLevels(split *SplitDetail) {
 	detail := m.detail
 	bands := detail.bands()
@@ -79,7 +80,10 @@ func (m *maker) bandLevels(split *SplitDetail) {
 	m.add(captionedFigure{
 		kind: "bands", split: split.Name, model: paperNetwork, fig: fig, page: true,
 		heading: "The paper's network: band levels over frequency",
-		caption: phrase("figure-bands", map[string]any{"Data": detail.data(), "N": len(bands), "Seeds": len(split.Seeds)}),
+		caption: phrase("figure-bands", map[string]any{
+			"Data": detail.data(), "N": len(bands), "Seeds": len(split.Seeds),
+			"HeldOut": len(held) > 0, "Trained": len(trained) > 0,
+		}),
 	})
 }
 

@@ -192,7 +192,7 @@ func TestFitLearns(t *testing.T) {
 		assert.LessOrEqual(t, rmse, 0.1, "%s: root mean square error of the mean", fb)
 		assert.InDelta(t, 0.09, mean(v), 0.03, "%s: mean variance", fb)
 
-		// Without couples y1 says nothing of y2, so that the feedback matters little where there are data.
+		// The noise of y1 is independent of the noise of y2, so that y1 matters little to the answer about y2.
 		again, _ := m.PredictGiven(x, mu)
 		for i := range mu {
 			assert.InDelta(t, mu[i], again[i], 0.3, "%s: second answer at %v", fb, x[2*i:2*i+2])
@@ -226,7 +226,7 @@ func TestStandardise(t *testing.T) {
 		require.Equal(t, v[i]/64, v2[i], "variance %d", i)
 	}
 
-	// The scale has the mean and the standard deviation of the population of both outcomes of the pairs.
+	// Column 0 has the mean and the standard deviation of all values y1 and y2 of this column.
 	var pooled []float64
 	for i := 0; i < len(data.Y1); i += 2 {
 		pooled = append(pooled, data.Y1[i], data.Y2[i])

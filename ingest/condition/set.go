@@ -21,7 +21,7 @@ type Roles struct {
 	Run       string   // the column that names the run; "": the one called run
 	Things    []string // columns that name what was measured, such as a propeller
 	Occasions []string // columns that name what was measured together, such as a day
-	Groups    []string // columns that the settings splits and groups name
+	Groups    []string // columns named in the settings splits and groups
 	Spellings Spellings
 }
 
@@ -46,8 +46,9 @@ func (s Spellings) Rename(conditions []Condition) {
 	}
 }
 
-// Grouped reports whether recordings are grouped by a column of names: of things, of occasions, or a column that splits
-// or groups name. Other columns of names are remarks, and the names of runs differ from recording to recording.
+// Grouped reports whether recordings are grouped by a column of names: of things, of occasions, or a column named in
+// the settings splits and groups. Other columns of names are remarks, and the names of runs differ from recording to
+// recording.
 func (r Roles) Grouped(column string) bool {
 	return column != RunColumn(r.Run) && slices.Contains(slices.Concat(r.Declared(), r.Groups), column)
 }
@@ -261,6 +262,11 @@ func (r Roles) Attribute(info ingest.Info, name, condition, origin string) (Cond
 		return c.named(text, info.Path, place)
 	}
 
+	if unit, hasUnit := units.OfName(condition); hasUnit && hasNumber(col) && err == nil {
+		return c, fault.At(info.Path, place, "a number in "+unit.Text, cmp.Or(col.Unit, strconv.Quote(fault.Clip(text))),
+			"choose another attribute, or end the name of the condition with its unit")
+	}
+
 	found := strconv.Quote(fault.Clip(text))
 	if cell, ok := errors.AsType[*CellError](err); ok {
 		found = cell.Found
@@ -284,9 +290,12 @@ func (c Condition) named(name, path, place string) (Condition, error) {
 	return c, nil
 }
 
+// hasNumber reports whether a column has a finite number.
+func hasNumber(col Column) bool { return len(col.Values) > 0 && ingest.Finite(col.Values[0]) }
+
 // numberOf returns the only number of a column, in the unit that the name of a condition states.
 func numberOf(col Column, condition string) (float64, bool) {
-	if len(col.Values) == 0 || !ingest.Finite(col.Values[0]) {
+	if !hasNumber(col) {
 		return 0, false
 	}
 

@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"doubletake/ingest"
 )
 
 // Conditions of two origins that contradict each other are an error that names both. A set point in the name and a
@@ -86,5 +88,24 @@ func TestDays(t *testing.T) {
 		}
 
 		require.Equal(t, want, strings.Join(got, ";"), "%s", names)
+	}
+}
+
+// Attributes that are no number of the condition. Expected: the message names what is wrong, the unit or the number.
+func TestAttributeOfOtherUnit(t *testing.T) {
+	for _, c := range []struct{ value, condition, want string }{
+		{"5 deg", "alpha_deg", ""},
+		{"10 mm", "alpha_deg", "a number in deg, found mm"},
+		{"5 deg", "gap_mm", "a number in mm, found deg"},
+		{"fast", "alpha_deg", `a number, found "fast"`},
+		{"nan", "alpha_deg", `a number, found "nan"`},
+	} {
+		info := ingest.Info{Path: "a.h5", Attributes: []ingest.Attribute{{Name: "setting", Value: c.value}}}
+		_, err := Roles{}.Attribute(info, "setting", c.condition, "")
+		if c.want == "" {
+			assert.NoError(t, err, c.value)
+		} else {
+			assert.ErrorContains(t, err, "expected "+c.want, c.value)
+		}
 	}
 }

@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// The expected answers are a person's: the two numbers of a row are the same number, to the digits that were written.
+// The expected answers are a person's: whether one number of a row may be the other, rounded to the digits that were
+// written. A whole number of one or two digits is exact: nobody means 12.3 by 12. One of three digits may be rounded.
 func TestToDigitsOf(t *testing.T) {
 	for _, c := range []struct {
 		pair    float64 // in the table of pairs
@@ -29,6 +30,10 @@ func TestToDigitsOf(t *testing.T) {
 		{1249.7, "1249", false},
 		{1250, "1249.7", true},
 		{12, "12.3", false},
+		{99, "99.3", false},
+		{100, "100.3", true},
+		{125.3, "125", true},
+		{125.6, "125", false},
 		{12.3, "12", false},
 		{-2.5, "-2.50", true},
 		{-2.503, "-2.50", true},

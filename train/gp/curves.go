@@ -26,13 +26,14 @@ func (c *covariance) addCurves(dst, a, b []float64, level int, levels []int) {
 	inputs := len(a)
 	for i, other := range levels[:len(dst)] {
 		if other == level {
+			// The conversion keeps processors from fusing the product with the sum, which rounds otherwise.
 			dst[i] += float64(c.own * c.sharedCorrelation(a, b[i*inputs:(i+1)*inputs]))
 		}
 	}
 }
 
-// ownLevels returns the levels of n conditions of the label whose levels have curves, or nil if none has. level has the
-// levels of all labels, conditions × labels; nil: all conditions are of one new thing.
+// ownLevels returns, for the label with curves, the level of each of n conditions. It returns nil if no label has
+// curves. level has the levels of all labels, conditions × labels; nil: all conditions are of one new thing.
 func (m *Model) ownLevels(level []int, n int) []int {
 	if m.Curves == 0 {
 		return nil
@@ -100,8 +101,9 @@ func (m *Model) knownCurves(level []int, n int) []int {
 	return own
 }
 
-// freshVariance returns the variance that a new level of a label adds to a prediction: the variance of its offset, and
-// own, the variance of its curve, if curved is the label. The label curved is counted from 1.
+// freshVariance returns the variance that a new level of a label adds to a prediction: the variance of its offset and,
+// if the label has curves, the variance of its curve, own. label is counted from 0. curved is the label with curves,
+// counted from 1; 0: none has.
 func freshVariance(fresh []float64, own float64, label, curved int) float64 {
 	if label == curved-1 {
 		return fresh[label] + own*selfCorrelation

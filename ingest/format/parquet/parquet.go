@@ -176,7 +176,12 @@ func openFile(src ingest.Source) (*file, error) {
 
 	var meta format.FileMetaData
 	if _, err := decodeThrift(footer, &meta); err != nil {
-		return nil, &fault.Error{Path: src.Path, Place: "footer", Err: fmt.Errorf("decode: %w", err), Hint: raw.Damaged}
+		hint := raw.Damaged
+		if errors.Is(err, errMany) {
+			hint = "write larger row groups"
+		}
+
+		return nil, &fault.Error{Path: src.Path, Place: "footer", Err: fmt.Errorf("decode: %w", err), Hint: hint}
 	}
 
 	if err := f.schema(&meta); err != nil {

@@ -8,6 +8,7 @@ import (
 	"log"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -236,9 +237,32 @@ func TestEmptyStructs(t *testing.T) {
 		_, err := decodeThrift(b, new(format.FileMetaData))
 		assert.ErrorIs(t, err, errMany, "a long list")
 
+		_, err = decodeThrift(b[:1<<20], new(format.FileMetaData))
+		assert.ErrorIs(t, err, errThrift, "a list longer than the footer")
+
 		_, err = decodeThrift(deep, new(format.FileMetaData))
 		assert.ErrorIs(t, err, errThrift, "structs in structs")
 	})
+}
+
+// An intact file whose footer has more row groups than can be read is not called damaged. Its footer has 300 lists of
+// 255 empty structs, which take 258 bytes each: 300 · 256 = 76800 elements, more than 65536 + 300 · 258 / 64 = 66745.
+func TestManyRowGroups(t *testing.T) {
+	const count = 300
+	footer := binary.AppendUvarint([]byte{1<<4 | 9, 15<<4 | 9}, count) // field 1, a list of lists
+	for range count {
+		footer = append(footer, 15<<4|12, 255, 1) // a list of 255 structs
+		footer = append(footer, make([]byte, 255)...)
+	}
+
+	footer = append(footer, 0)
+	b := slices.Concat([]byte(magic), footer, binary.LittleEndian.AppendUint32(nil, uint32(len(footer))), []byte(magic))
+
+	_, err := openFile(ingest.Source{Path: "a.parquet", ReaderAt: bytes.NewReader(b), Size: int64(len(b))})
+	require.ErrorIs(t, err, errMany)
+	assert.ErrorContains(t, err, "in all lists")
+	assert.ErrorContains(t, err, "(write larger row groups)")
+	assert.NotContains(t, err.Error(), "damaged")
 }
 
 // readHybrid returns the error of reading a page of ten numbers.

@@ -21,7 +21,7 @@ const (
 )
 
 var (
-	errMany   = fmt.Errorf("lists of more than %d elements, or small ones: write larger row groups", maxList)
+	errMany   = errors.New("metadata with too many elements")
 	errThrift = errors.New("metadata that contradict themselves")
 )
 
@@ -37,7 +37,7 @@ func decodeThrift(b []byte, target any) (n int, err error) {
 	var protocol thrift.CompactProtocol
 
 	elements := maxList + len(b)/bytesPerElement
-	if err := skim(protocol.NewReaderFromBytes(b), elements); err != nil {
+	if err := skim(protocol.NewReaderFromBytes(b), elements, len(b)); err != nil {
 		return 0, err
 	}
 
@@ -49,13 +49,13 @@ func decodeThrift(b []byte, target any) (n int, err error) {
 	return r.BytesRead(), nil
 }
 
-// skim reads a struct without keeping it. It returns an error if the lists in it have more elements than the given
-// number, or if structs are nested too deeply. decodeThrift calls it before the decoder, which allocates as many
-// elements as a list states, and calls itself for structs in structs.
-func skim(r thrift.Reader, elements int) (err error) {
+// skim reads a struct of at most the given number of bytes without keeping it. It returns an error if the lists in it
+// have more elements than the given number, or if structs are nested too deeply. decodeThrift calls skim before the
+// decoder. The decoder allocates as many elements as a list states, and it calls itself for structs in structs.
+func skim(r thrift.Reader, elements, bytes int) (err error) {
 	defer decode.Catch(&err)
 
-	s := skimmer{Reader: r, elements: elements}
+	s := skimmer{Reader: r, most: elements, elements: elements, bytes: bytes}
 	s.value(thrift.STRUCT, false, 0)
 
 	return nil
@@ -64,7 +64,9 @@ func skim(r thrift.Reader, elements int) (err error) {
 // skimmer reads values without keeping them. Its method raises errors (decode.Raise).
 type skimmer struct {
 	thrift.Reader
+	most     int // number of elements that all lists may have
 	elements int // number of elements that lists may still have
+	bytes    int // length of the struct; no list has more elements, since each has a byte
 }
 
 // value reads a value of the given type. listed is true for an element of a list. depth is the number of structs and
@@ -89,8 +91,13 @@ func (s *skimmer) value(kind thrift.Type, listed bool, depth int) {
 	case thrift.LIST, thrift.SET:
 		list := decode.Get(s.ReadList())
 		s.elements -= int(list.Size)
-		if list.Size > maxList || s.elements < 0 {
-			decode.Raise(errMany)
+		switch {
+		case int(list.Size) > s.bytes:
+			decode.Raise(errThrift)
+		case list.Size > maxList:
+			decode.Raise(fmt.Errorf("%w: %d in one list, at most %d can be read", errMany, list.Size, maxList))
+		case s.elements < 0:
+			decode.Raise(fmt.Errorf("%w: more than %d in all lists", errMany, s.most))
 		}
 
 		for range list.Size {

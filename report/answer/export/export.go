@@ -79,7 +79,7 @@ type Written struct {
 
 // Write exports a table to DIR/NAME.FORMAT. If the name has folders, Write makes them. It replaces an existing file. A
 // file appears complete or not at all. Write returns a *fault.Error if the table cannot be read, or if the format
-// cannot hold it. It panics if format is not one of Formats.
+// cannot hold it, and another error if a file cannot be written. It panics if format is not one of Formats.
 func Write(dir, format string, source Source) (*Written, error) {
 	t, err := table.ReadVerified(source.Path)
 	if err != nil {
@@ -108,8 +108,12 @@ func Write(dir, format string, source Source) (*Written, error) {
 		panic("export: unknown format " + format)
 	}
 
-	if err := WriteFile(path, func(w io.Writer) error { return write(w, t) }); err != nil {
+	err = WriteFile(path, func(w io.Writer) error { return write(w, t) })
+	switch {
+	case errors.As(err, new(*fault.Error)): // the format cannot hold the table
 		return nil, fault.In(source.Path, err)
+	case err != nil:
+		return nil, err
 	}
 
 	return written, nil

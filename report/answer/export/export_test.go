@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"doubletake/ingest"
+	"doubletake/ingest/fault"
 	"doubletake/ingest/format/parquet"
 	"doubletake/ingest/ingesttest"
 	"doubletake/ingest/table"
@@ -287,6 +288,26 @@ func TestErrors(t *testing.T) {
 
 	_, err = export.Write(dir, "csv", export.Source{Path: bad, Name: "bad"})
 	assert.ErrorContains(t, err, bad)
+
+	tab := &table.Table{}
+	tab.Make("y", "", "").Floats = []float64{1, 2}
+	good := filepath.Join(dir, "good.arrow")
+	_, err = tab.WriteFile(good)
+	require.NoError(t, err)
+
+	// The command exits with status 1 if a file cannot be written, and with another status for a *fault.Error.
+	for _, format := range export.Formats() {
+		taken := filepath.Join(dir, "taken."+format)
+		require.NoError(t, os.MkdirAll(filepath.Join(taken, "folder"), 0o777))
+
+		_, err = export.Write(dir, format, export.Source{Path: good, Name: "taken"})
+		assert.ErrorContains(t, err, taken, "a folder of the name of the file")
+		assert.NotErrorAs(t, err, new(*fault.Error), "%s: the table that was read is not at fault", format)
+
+		_, err = export.Write(good, format, export.Source{Path: good, Name: "inside"})
+		assert.ErrorContains(t, err, "mkdir "+good, "a file instead of the folder")
+		assert.NotErrorAs(t, err, new(*fault.Error), "%s: the table that was read is not at fault", format)
+	}
 
 	left, err := filepath.Glob(filepath.Join(dir, ".tmp*"))
 	require.NoError(t, err)

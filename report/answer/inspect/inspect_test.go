@@ -130,6 +130,28 @@ func TestInspectTable(t *testing.T) {
 	assert.Contains(t, string(text), `"min":null`, "the extremes of text are unknown")
 }
 
+// A table without rows has empty lists, not null, so that programs can count their elements.
+func TestInspectEmptyTable(t *testing.T) {
+	for _, tab := range []*table.Table{
+		{Columns: []table.Column{{Name: "run", Strings: []string{}}, {Name: "rpm", Floats: []float64{}}}},
+		{},
+	} {
+		path := filepath.Join(t.TempDir(), "t.arrow")
+		_, err := tab.WriteFile(path)
+		require.NoError(t, err)
+
+		description, err := inspect.File(context.Background(), path, ingest.Options{})
+		require.NoError(t, err)
+		description.Table.AddValues()
+
+		text, err := json.Marshal(description)
+		require.NoError(t, err)
+		for _, list := range []string{"columns", "metadata", "first", "values"} {
+			assert.NotContains(t, string(text), `"`+list+`":null`)
+		}
+	}
+}
+
 // A file that begins as a table and goes on otherwise is an error about the file.
 func TestInspectBrokenTable(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "t.arrow")

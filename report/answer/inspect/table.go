@@ -36,7 +36,8 @@ type Column struct {
 
 // inspectTable describes a table.
 func inspectTable(t *table.Table) *Table {
-	described := &Table{Rows: t.Rows(), Metadata: t.Meta, table: t}
+	described := &Table{Rows: t.Rows(), Columns: []Column{}, table: t}
+	described.Metadata = append([]kv.Pair{}, t.Meta...) // in JSON an empty list, not null
 	for i := range t.Columns {
 		described.Columns = append(described.Columns, inspectColumn(&t.Columns[i]))
 	}
@@ -99,6 +100,7 @@ func inspectColumn(column *table.Column) Column {
 	described := Column{
 		Name: column.Name, Type: typeOf(column), Unit: column.Unit, Description: column.Description,
 		Min: numbers.Float(math.NaN()), Max: numbers.Float(math.NaN()), Mean: numbers.Float(math.NaN()),
+		First: []string{},
 	}
 
 	low := math.Inf(1)
