@@ -4,17 +4,20 @@ package locate
 
 import (
 	"os"
+	"path"
 	"path/filepath"
+	"strings"
 
 	"doubletake/pipeline/config"
 	"doubletake/report/pairs"
 )
 
 // Pairs finds pairs. name is an experiment of the configuration, EXPERIMENT/SPLIT, the folder of either, which mean all
-// pairs of the experiment, a triplets.arrow, or a table with columns OUTCOME_1 and OUTCOME_2. configuration is the path
-// of a configuration. If it is "", Pairs reads pipeline.yaml if there is one. experiment is nil if the configuration
-// does not have it. Pairs returns a *fault.Error if the name means
-// nothing.
+// pairs of the experiment, a triplets.arrow, or a table with columns OUTCOME_1 and OUTCOME_2. An experiment hides a
+// folder of its name that has no results, such as the folder of its recordings. configuration is the path of a
+// configuration. If it is "", Pairs reads pipeline.yaml if there is one. experiment is nil if the pairs are in another
+// table than a triplets.arrow, or if the configuration does not have their experiment. Pairs returns a *fault.Error if
+// the name means nothing.
 func Pairs(name, configuration string) (source pairs.Source, experiment *config.Experiment, err error) {
 	file, err := config.LoadDefault(configuration)
 	if err != nil {
@@ -34,13 +37,13 @@ func Pairs(name, configuration string) (source pairs.Source, experiment *config.
 
 // find returns the source of the pairs that a name means, and their experiment.
 func find(file *config.File, name string) (source pairs.Source, experiment *config.Experiment, err error) {
-	if _, err := os.Stat(name); err != nil {
+	if !isPath(name) && (isExperiment(file, name) || !exists(name)) {
 		return findExperiment(file, name)
 	}
 
 	source = pairs.FromPath(name)
 	if source.Dir == "" {
-		return source, nil, nil
+		return source, experimentOfTable(file, name), nil
 	}
 
 	experiment = experimentIn(file, source.Dir)
@@ -50,6 +53,56 @@ func find(file *config.File, name string) (source pairs.Source, experiment *conf
 	}
 
 	return source, experiment, nil
+}
+
+// exists reports whether there is a file or a folder at a path.
+func exists(name string) bool {
+	_, err := os.Stat(name)
+	return err == nil
+}
+
+// isPath reports whether a name is the path of a file or of a folder with results. A folder has results if it is a
+// split, or if it has pairs or splits.
+func isPath(name string) bool {
+	info, err := os.Stat(name)
+	if err != nil {
+		return false
+	}
+
+	isSplit := filepath.Base(filepath.Dir(filepath.Clean(name))) == "splits"
+	hasResults := exists(filepath.Join(name, pairs.TripletsArrow)) || exists(filepath.Join(name, "splits"))
+
+	return !info.IsDir() || isSplit || hasResults
+}
+
+// isExperiment reports whether a name is an experiment of the configuration, or EXPERIMENT/SPLIT with a split that was
+// made.
+func isExperiment(file *config.File, name string) bool {
+	experiment, split := experimentOf(file, name)
+	if experiment == nil {
+		return false
+	}
+
+	return split == "" || exists(folderOf(file, experiment, split))
+}
+
+// folderOf returns the folder of an experiment in the work directory, or of a split of it if split is not "".
+func folderOf(file *config.File, experiment *config.Experiment, split string) string {
+	dir := filepath.Join(file.Resolve(file.Workdir), experiment.Name)
+	if split == "" {
+		return dir
+	}
+
+	return filepath.Join(dir, "splits", filepath.FromSlash(split))
+}
+
+// experimentOfTable returns the experiment of a table that is a triplets.arrow. It returns nil for any other table.
+func experimentOfTable(file *config.File, table string) *config.Experiment {
+	if filepath.Base(table) != pairs.TripletsArrow {
+		return nil
+	}
+
+	return experimentIn(file, filepath.Dir(table))
 }
 
 // experimentIn returns the experiment of the configuration whose results are in a folder: below the work directory by
@@ -74,24 +127,23 @@ func findExperiment(file *config.File, name string) (source pairs.Source, experi
 		return pairs.Source{}, nil, err
 	}
 
-	workdir := file.Resolve(file.Workdir)
-	owner := filepath.Join(workdir, experiment.Owner("dsp"))
-	if _, err := os.Stat(owner); err != nil {
-		return pairs.Source{Path: owner}, nil, nil
+	owner := filepath.Join(file.Resolve(file.Workdir), experiment.Owner("dsp"))
+	if !exists(owner) { // Open reports that the experiment was not run
+		return pairs.Source{Path: owner}, experiment, nil
 	}
 
 	source = pairs.FromPath(owner)
-	source.Dir = filepath.Join(workdir, experiment.Name)
+	source.Dir = folderOf(file, experiment, "")
 	source.Split = split
 
 	return source, experiment, nil
 }
 
-// Path returns the path of a result. If name is an existing path, Path returns it. If name is an experiment of
-// pipeline.yaml or EXPERIMENT/SPLIT, Path returns the folder of the experiment or of the split, or a *fault.Error if
-// the experiment has no such split. It returns any other name unchanged.
+// Path returns the path of a result. If name is a file or a folder with results, Path returns it. If name is an
+// experiment of pipeline.yaml or EXPERIMENT/SPLIT, Path returns the folder of the experiment or of the split, or a
+// *fault.Error if the experiment has no such split. It returns any other name unchanged.
 func Path(name string) (string, error) {
-	if _, err := os.Stat(name); err == nil {
+	if isPath(name) {
 		return name, nil
 	}
 
@@ -101,7 +153,8 @@ func Path(name string) (string, error) {
 	}
 
 	experiment, split := experimentOf(file, name)
-	if experiment == nil {
+	isFolder := exists(name) && !isExperiment(file, name)
+	if experiment == nil || isFolder {
 		return name, nil
 	}
 
@@ -109,12 +162,7 @@ func Path(name string) (string, error) {
 		return "", err
 	}
 
-	dir := filepath.Join(file.Resolve(file.Workdir), experiment.Name)
-	if split != "" {
-		dir = filepath.Join(dir, "splits", filepath.FromSlash(split))
-	}
-
-	return dir, nil
+	return folderOf(file, experiment, split), nil
 }
 
 // Folder returns the folder of a result: the path that Result returns or, if this path is an Arrow table, the folder of
@@ -137,10 +185,15 @@ func Folder(name string) (string, error) {
 	return dir, nil
 }
 
-// experimentOf returns the experiment that a name means. If the name is EXPERIMENT/SPLIT, it returns the split too. It
-// returns nil if the configuration has no such experiment.
+// experimentOf returns the experiment that a name means. If the name is EXPERIMENT/SPLIT, it returns the split too. The
+// name may end with a slash. It returns nil if the configuration has no such experiment, and for a name that begins
+// with a point: ./rig is a path.
 func experimentOf(file *config.File, name string) (experiment *config.Experiment, split string) {
-	name = filepath.ToSlash(name)
+	if strings.HasPrefix(name, ".") {
+		return nil, ""
+	}
+
+	name = path.Clean(filepath.ToSlash(name))
 	if experiment := file.Experiment(name); experiment != nil {
 		return experiment, ""
 	}

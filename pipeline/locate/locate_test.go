@@ -63,8 +63,9 @@ experiments:
 	}
 }
 
-// Pairs are opened by the name of an experiment or a split, by their folders, or as a table. Pairs that are opened as a
-// table do not know their experiment. A variant of a sweep has the pairs of its experiment.
+// Pairs are opened by the name of an experiment or a split, by their folders, or as a table. A triplets.arrow in the
+// folder of an experiment knows its experiment, any other table does not. A variant of a sweep has the pairs of its
+// experiment.
 func TestOpen(t *testing.T) {
 	project(t)
 
@@ -79,7 +80,9 @@ func TestOpen(t *testing.T) {
 		{name: "out/fan/splits/x=1", dir: "out/fan", experiment: "fan", split: "x=1", columns: triplets},
 		{name: "out/wing/beta=1", dir: "out/wing/beta=1", experiment: "wing/beta=1", columns: triplets},
 		{name: "wing/beta=1", dir: "out/wing/beta=1", experiment: "wing/beta=1", columns: triplets},
-		{name: "out/fan/triplets.arrow", columns: triplets},
+		{name: "fan/", dir: "out/fan", experiment: "fan", columns: triplets},
+		{name: "fan/x=1/", dir: "out/fan", experiment: "fan", split: "x=1", columns: triplets},
+		{name: "out/fan/triplets.arrow", experiment: "fan", columns: triplets},
 		{name: "pairs.csv", columns: []string{"run", "recording", "x", "day", "y_1", "y_2"}},
 	} {
 		source, found, err := locate.Pairs(c.name, "")
@@ -103,6 +106,59 @@ func TestOpen(t *testing.T) {
 		assert.Equal(t, c.split, opened.Split, "%s: split", c.name)
 		assert.Equal(t, c.columns, columns, "%s: columns", c.name)
 	}
+}
+
+// An experiment hides a folder of its name that has no results, such as the folder of its recordings. It hides neither
+// a folder with results nor ./NAME, which is a path. A folder in the folder of recordings is hidden by a split only.
+func TestHiddenFolders(t *testing.T) {
+	for _, c := range []struct {
+		folder, file, name string // a folder, a file in it, and what the user names
+		pairs, path        string
+	}{
+		{folder: "fan", file: "a.csv", name: "fan", pairs: "out/fan/triplets.arrow", path: "out/fan"},
+		{folder: "fan", file: "a.csv", name: "fan/", pairs: "out/fan/triplets.arrow", path: "out/fan"},
+		{folder: "fan", file: "a.csv", name: "./fan", pairs: "fan/triplets.arrow", path: "./fan"},
+		{folder: "fan", file: "triplets.arrow", name: "fan", pairs: "fan/triplets.arrow", path: "fan"},
+		{folder: "fan/splits/x=1", file: "metrics.json", name: "fan", pairs: "fan/triplets.arrow", path: "fan"},
+		{
+			folder: "fan/splits/x=1", file: "metrics.json", name: "fan/splits/x=1", pairs: "fan/triplets.arrow",
+			path: "fan/splits/x=1",
+		},
+		{
+			folder: "fan/x=1", file: "a.csv", name: "fan/x=1", pairs: "out/fan/triplets.arrow",
+			path: "out/fan/splits/x=1",
+		},
+		{folder: "fan/day 1", file: "a.csv", name: "fan/day 1", pairs: "fan/day 1/triplets.arrow", path: "fan/day 1"},
+		{folder: "raw", file: "a.csv", name: "raw", pairs: "raw/triplets.arrow", path: "raw"},
+	} {
+		project(t)
+		require.NoError(t, os.MkdirAll(c.folder, 0o700))
+		require.NoError(t, os.WriteFile(filepath.Join(c.folder, c.file), nil, 0o600))
+
+		source, _, err := locate.Pairs(c.name, "")
+		require.NoError(t, err, c.name)
+
+		path, err := locate.Path(c.name)
+		require.NoError(t, err, c.name)
+
+		assert.Equal(t, c.pairs, filepath.ToSlash(source.Path), "%s beside %s/%s: pairs", c.name, c.folder, c.file)
+		assert.Equal(t, c.path, filepath.ToSlash(path), "%s beside %s/%s: path", c.name, c.folder, c.file)
+	}
+}
+
+// The experiment of a name is known before its first run, too.
+func TestBeforeFirstRun(t *testing.T) {
+	project(t)
+	require.NoError(t, os.RemoveAll("out"))
+	require.NoError(t, os.Mkdir("fan", 0o700))
+
+	source, experiment, err := locate.Pairs("fan", "")
+	require.NoError(t, err)
+	require.NotNil(t, experiment)
+	assert.Equal(t, "fan", experiment.Name)
+
+	_, err = source.Open(nil)
+	assert.ErrorContains(t, err, "out/fan: expected an experiment")
 }
 
 // A name that means nothing, and a table without pairs, are errors that say what was expected.

@@ -29,8 +29,8 @@ type Source struct {
 	Stated []string // conditions that the configuration of the experiment names
 }
 
-// tripletsArrow is the table of pairs in the folder of an experiment.
-const tripletsArrow = "triplets.arrow"
+// TripletsArrow is the table of pairs in the folder of an experiment.
+const TripletsArrow = "triplets.arrow"
 
 // FromPath returns the source of pairs at a path: the folder of an experiment or of a split of it, which both mean all
 // pairs of the experiment, a triplets.arrow, or a table with columns OUTCOME_1 and OUTCOME_2.
@@ -47,7 +47,7 @@ func FromPath(path string) Source {
 		source.Dir = filepath.Dir(parent)
 	}
 
-	source.Path = filepath.Join(source.Dir, tripletsArrow)
+	source.Path = filepath.Join(source.Dir, TripletsArrow)
 
 	return source
 }
@@ -86,7 +86,7 @@ func (s Source) Open(texts []string) (*Pairs, error) {
 
 	if len(Outcomes(pairs.Table)) == 0 {
 		return nil, fault.At(s.Path, "", "a table of pairs, with columns OUTCOME_1 and OUTCOME_2", "no such columns",
-			"name the experiment, or its "+tripletsArrow)
+			"name the experiment, or its "+TripletsArrow)
 	}
 
 	return pairs, nil
