@@ -273,7 +273,7 @@ func (s Split) boundsWords() string {
 		return ""
 	}
 
-	return shareText(share) + " of the levels are upper bounds"
+	return shareText(share) + " of all levels are upper bounds"
 }
 
 // withoutBoundsWords names up to two outcomes that have another grade without upper bounds, and counts more of them. It
