@@ -167,6 +167,10 @@ func schemaOf(path string, v reflect.Value) map[string]any {
 		return holdoutSchema()
 	case reflect.TypeFor[setting.Exclusions]():
 		return exclusionsSchema()
+	case reflect.TypeFor[Sweep]():
+		return sweepSchema()
+	case reflect.TypeFor[[]Split]():
+		return splitsSchema(path)
 	case reflect.TypeFor[[]NamedNumber]():
 		return map[string]any{"type": "object", "additionalProperties": number}
 	case reflect.TypeFor[[]NamedString]():
@@ -207,6 +211,33 @@ func schemaOf(path string, v reflect.Value) map[string]any {
 	}
 
 	return sectionSchema(path, v)
+}
+
+// sweepSchema returns the JSON Schema of the values that decoder.sweep reads: keys with values, or a list of variants.
+func sweepSchema() map[string]any {
+	one := map[string]any{"type": []string{"string", "number", "boolean"}}
+	list := map[string]any{"type": "array", "items": one}
+	value := map[string]any{"oneOf": []any{one, list}}
+	values := map[string]any{"oneOf": []any{one, map[string]any{"type": "array", "items": value, "minItems": 1}}}
+
+	return map[string]any{"oneOf": []any{
+		map[string]any{"type": "object", "additionalProperties": values, "minProperties": 1},
+		map[string]any{
+			"type": "array", "minItems": 1, "items": map[string]any{"type": "object", "additionalProperties": value},
+		},
+	}}
+}
+
+// splitsSchema returns the JSON Schema of the splits at path. A split of the name "each" may be the name of its
+// condition: each: blades is short for each: {each: blades}.
+func splitsSchema(path string) map[string]any {
+	split := sectionSchema(path+".<name>", reflect.ValueOf(Split{}))
+	short := split["properties"].(map[string]any)["each"]
+
+	return map[string]any{
+		"type": "object", "minProperties": 1, "additionalProperties": split,
+		"patternProperties": map[string]any{"^each$": map[string]any{"oneOf": []any{short, split}}},
+	}
 }
 
 // sectionSchema returns the JSON Schema of the section at path: a mapping of its keys, or its short form.
