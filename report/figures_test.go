@@ -113,7 +113,9 @@ func TestSpectrumBand(t *testing.T) {
 	assert.Equal(t, 24.0, series(t, p, "second half").Y[1], "the halves are not there")
 }
 
-// Bands are the calibrated model's at what is held out alone, and without one the network's, ± 1.96σ, in every panel.
+// A figure of the directivity draws two bands. With a calibration these are its intervals, in the panels of held-out
+// conditions only. Without one they are the network's, in every panel. Expected, by hand: 50 ± 7 and 50 ± 3 of the
+// calibration; 55 ± 1.96·2 and 55 ± 2 of the network, whose variance is 2².
 func TestDirectivityBands(t *testing.T) {
 	d := campaign(4, 2, 5, 1, 1)
 	split := &d.Splits[0]
@@ -121,6 +123,9 @@ func TestDirectivityBands(t *testing.T) {
 	none := slices.Repeat([]float64{math.NaN()}, len(split.Seeds[0].Mu))
 	calibrated := &Intervals{Mu: slices.Clone(none), Half: slices.Clone(none), Half68: slices.Clone(none), Level: 0.9}
 	for k := range none {
+		split.Seeds[0].Mu[k] = 55
+		split.Seeds[0].Var[k] = 2 * 2
+
 		if split.Test[k/dim] {
 			calibrated.Mu[k] = 50
 			calibrated.Half[k] = 7
@@ -128,33 +133,46 @@ func TestDirectivityBands(t *testing.T) {
 		}
 	}
 
-	for _, c := range []*Intervals{nil, calibrated} {
-		split.Calibrated = c
+	type edges map[string][2]float64 // of bands, by name
+	for _, c := range []struct {
+		intervals *Intervals
+		want      edges
+	}{
+		{nil, edges{"95 % interval": {55 - 3.92, 55 + 3.92}, "68 % interval": {53, 57}}},
+		{calibrated, edges{"90 % interval": {43, 57}, "68 % interval": {47, 53}}},
+	} {
+		split.Calibrated = c.intervals
 		f := found(t, d, "2-blades-directivity-bpf1_db-rpm-2500")
 		require.Len(t, f.Panels, 4, "%d panels", len(f.Panels))
-		require.True(t, f.Shared, "%d panels", len(f.Panels))
+		require.True(t, f.Shared, "the panels share their axes")
 
 		for i, p := range f.Panels {
-			held := strings.Contains(p.Title, "held out")
-			bands := 0
-			for _, m := range p.Marks {
-				if m.Kind == figure.Band {
-					bands++
-				}
-
-				if c != nil && m.Name == "90 % interval" && (m.Lo[0] != 43 || m.Hi[0] != 57) {
-					t.Errorf("panel %d: band from %g to %g", i, m.Lo[0], m.Hi[0])
-				}
-			}
-
+			bands := slices.DeleteFunc(slices.Clone(p.Marks), func(m figure.Mark) bool { return m.Kind != figure.Band })
 			want := 0
-			if c == nil || held {
-				want = 2
+			if c.intervals == nil || strings.Contains(p.Title, "held out") {
+				want = len(c.want)
 			}
 
-			assert.Equal(t, want, bands, "bands of panel %d", i)
+			require.Len(t, bands, want, "bands of panel %d", i)
+			for _, band := range bands {
+				require.Contains(t, c.want, band.Name, "panel %d", i)
+				wantBand(t, band, c.want[band.Name][0], c.want[band.Name][1])
+			}
+
 			assert.Equal(t, f.Panels[0].Y.Min, p.Y.Min, "panel %d", i)
 		}
+	}
+}
+
+// wantBand fails unless a band has points, each with the given edges.
+func wantBand(t *testing.T, band figure.Mark, low, high float64) {
+	t.Helper()
+
+	require.NotEmpty(t, band.Lo, "points of %s", band.Name)
+	require.Len(t, band.Hi, len(band.Lo), "points of %s", band.Name)
+	for i := range band.Lo {
+		assert.InDelta(t, low, band.Lo[i], 1e-9, "lower edge of %s", band.Name)
+		assert.InDelta(t, high, band.Hi[i], 1e-9, "upper edge of %s", band.Name)
 	}
 }
 
@@ -204,7 +222,7 @@ func TestPlots(t *testing.T) {
 }
 
 // Spectra whose levels are not all known. Expected: the axis has the range of the levels that are known, 1 to 4 dB with
-// its room, and a range of its own, as every axis without data, if none is.
+// its room. If none is known, least and largest are 0: the figure then chooses the range.
 func TestSpectrumRange(t *testing.T) {
 	nan := math.NaN()
 	for name, c := range map[string]struct {

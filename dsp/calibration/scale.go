@@ -116,12 +116,12 @@ func (c *Chain) gainDB(info ingest.Info, ch int) (float64, error) {
 		configured = min(len(c.Settings.ChannelGainDB), len(gains))
 	}
 
-	own, err := onlyValue(gains[:configured], info, ch, info.Path, "one gain in channel_gain_db")
+	own, err := onlyValue(gains[:configured], info, ch, info.Path, "one gain in channel_gain_db", "key")
 	if err != nil {
 		return 0, err
 	}
 
-	stated, err := onlyValue(gains[configured:], info, ch, c.Table, "one gain")
+	stated, err := onlyValue(gains[configured:], info, ch, c.Table, "one gain", "row")
 	if err != nil {
 		return 0, err
 	}
@@ -132,13 +132,13 @@ func (c *Chain) gainDB(info ingest.Info, ch int) (float64, error) {
 // sensitivity returns the sensitivity in V/Pa that the table of microphones states for channel ch of a file, or 0 if it
 // states none. It returns an error if two rows state one: they may call the channel by its name and by its number.
 func (c *Chain) sensitivity(info ingest.Info, ch int) (float64, error) {
-	return onlyValue(c.Values["sensitivity_v_per_pa"], info, ch, c.Table, "one sensitivity")
+	return onlyValue(c.Values["sensitivity_v_per_pa"], info, ch, c.Table, "one sensitivity", "row")
 }
 
 // onlyValue returns the value of a list that is stated for channel ch of a file, or 0 if none is. It returns an error
 // if two values are stated for the channel, or one for a channel that the file does not have. path is the file that the
-// first error names, and want describes the value.
-func onlyValue(list []setting.NamedNumber, info ingest.Info, ch int, path, want string) (float64, error) {
+// first error names, want describes the value, and place is what states one: a row of a table or a key.
+func onlyValue(list []setting.NamedNumber, info ingest.Info, ch int, path, want, place string) (float64, error) {
 	var found []setting.NamedNumber // values of the channel
 	for _, value := range list {
 		k, err := ingest.FindChannel(info, value.Name)
@@ -159,7 +159,8 @@ func onlyValue(list []setting.NamedNumber, info ingest.Info, ch int, path, want 
 	}
 
 	return 0, fault.At(path, "channel "+info.Channels[ch].Name, want,
-		fmt.Sprintf("rows %s and %s with one each", found[0].Name, found[1].Name), "delete a row, or correct its channel")
+		fmt.Sprintf("%ss %s and %s with one each", place, found[0].Name, found[1].Name),
+		"delete a "+place+", or correct its channel")
 }
 
 // soundUnit converts a microphone's unit. If the stated unit is a unit of pressure or voltage other than Pa and V, such

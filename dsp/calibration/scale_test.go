@@ -29,7 +29,8 @@ func TestSoundUnit(t *testing.T) {
 }
 
 // Rows may call a channel by its number or by its name. The gains of the configuration and of the table add up, and
-// each of them states one gain. A microphone has one sensitivity. The expected gain is the sum by hand.
+// each of them states one gain. A microphone has one sensitivity. The expected gain is the sum by hand. Values lists
+// the gains of Settings first and then those of the table: with one gain in Settings, gains has one of each.
 func TestValuesOfOneChannel(t *testing.T) {
 	twice := []setting.NamedNumber{{Name: "1", Value: 0.05}, {Name: "mic1", Value: 0.05}}
 	info := ingest.Info{Path: "a.wav", Channels: []ingest.Channel{{Name: "mic1"}, {Name: "mic2"}}}
@@ -50,8 +51,8 @@ func TestValuesOfOneChannel(t *testing.T) {
 
 	chain.Settings = &setting.Calibration{ChannelGainDB: gains}
 	_, err = chain.Scale(info, 0)
-	require.EqualError(t, err, "a.wav: channel mic1: expected one gain in channel_gain_db, found rows 1 and mic1 with "+
-		"one each (delete a row, or correct its channel)")
+	require.EqualError(t, err, "a.wav: channel mic1: expected one gain in channel_gain_db, found keys 1 and mic1 with "+
+		"one each (delete a key, or correct its channel)")
 
 	chain = &Chain{Table: "microphones.csv", Values: map[string][]setting.NamedNumber{"sensitivity_v_per_pa": twice}}
 	_, err = chain.Scale(info, 0)

@@ -61,11 +61,11 @@ func TestDamagedArrow(t *testing.T) {
 	}
 }
 
-// FuzzArrow describes any bytes that begin as an Arrow file, without a panic, without
-// endless work and in bounded memory. The bound is 24 times the bound of the Arrow reader's
-// own fuzz test, because a table of bits becomes bytes in a slice that grows. It includes
-// 18 MiB for each compressed buffer. A file may have one in 24 bytes: 16 bytes state where
-// the buffer lies, and 8 state its length.
+// FuzzArrow describes any bytes in a file with the ending of Arrow, without a panic, without endless work and in
+// bounded memory. The first part of the bound is 24 times what the Arrow reader may allocate to refuse a file (16 MiB
+// and 512 times the file, see refused in its tests), because a table of bits becomes bytes in a slice that grows. The
+// second part is 24 times 18 MiB for each compressed buffer. A file has at most one buffer in 24 bytes: 16 bytes state
+// where the buffer lies, and 8 state its length. That is 18 MiB for each byte of the file.
 func FuzzArrow(f *testing.F) {
 	seeds, err := filepath.Glob("../../../ingest/format/arrow/testdata/polars/*.arrow")
 	require.NoError(f, err)
