@@ -21,33 +21,50 @@ func (r *runner) do(ctx context.Context, task *Task) (ran bool, seconds float64,
 
 	defer st.releaseFiles()
 
-	if st.record == nil {
-		waited, release := r.alone(st.key)
+	if st.record == nil || r.options.Force {
+		release := r.alone(st.key)
 		defer release()
 
-		if waited && !r.options.Force {
-			r.lookAgain(st)
-		}
-
-		if err := r.setAside(st); err != nil {
-			return false, 0, err
-		}
-	}
-
-	if st.record == nil || r.options.Force {
-		work := &Work{Task: task, Key: st.key, Expect: r.expected(task), status: st, statuses: statuses, runner: r}
-		ran, err = r.execute(ctx, work)
-		if err != nil {
-			return ran, 0, err
-		}
-
-		seconds, err = r.takeResult(work)
+		ran, seconds, err = r.makeOnce(ctx, st, statuses)
 		if err != nil {
 			return ran, 0, err
 		}
 	}
 
 	return ran, seconds, r.deliver(st, former)
+}
+
+// makeOnce makes the result of a task with the executor, or takes the result that another task with the same key got in
+// this run. The caller must hold the key with alone. The results are those of do.
+func (r *runner) makeOnce(ctx context.Context, st *Status, statuses map[string]*Status,
+) (ran bool, seconds float64, err error) {
+	if r.isMade(st.key) {
+		r.lookAgain(st)
+		if st.record != nil {
+			return false, 0, nil
+		}
+	}
+
+	if err := r.setAside(st); err != nil {
+		return false, 0, err
+	}
+
+	work := &Work{Task: st.Task, Key: st.key, Expect: r.expected(st.Task), status: st, statuses: statuses, runner: r}
+	ran, err = r.execute(ctx, work)
+	if err != nil {
+		return ran, 0, err
+	}
+
+	seconds, err = r.takeResult(work)
+	if err != nil {
+		return ran, 0, err
+	}
+
+	r.mu.Lock()
+	r.made[st.key] = true
+	r.mu.Unlock()
+
+	return ran, seconds, nil
 }
 
 // deliver publishes the result of a task that is up to date now, and writes the index if that is due. former is the
@@ -101,7 +118,7 @@ func (r *runner) reassess(task *Task) (st *Status, statuses map[string]*Status, 
 	return st, statuses, err
 }
 
-// lookAgain looks up the result once more, which another task with the same key may have made meanwhile.
+// lookAgain looks up the result once more, after another task with the same key got it in this run.
 func (r *runner) lookAgain(st *Status) {
 	r.gate <- struct{}{}
 	defer func() { <-r.gate }()

@@ -59,6 +59,7 @@ type runner struct {
 	near     map[*Task]bool     // ready tasks that read a file another task has just read, or that get a passed value
 	passed   map[string]passed  // values on their way, by the task that gets them
 	making   map[string]bool    // keys of the results that are being made
+	made     map[string]bool    // keys of the results that were made in this run
 	busy     int                // tasks in hand
 	stop     bool               // no further task begins
 	failed   []error            // of tasks, and of saving the index
@@ -169,7 +170,7 @@ func newRunner(s *store, plan *Plan, options Options, statuses map[string]*Statu
 	run := &runner{
 		store: s, plan: plan, options: options, statuses: statuses, level: map[*Task]float64{}, near: map[*Task]bool{},
 		passed: map[string]passed{}, wait: map[*Task]int{}, users: map[string][]*Task{}, making: map[string]bool{},
-		stats: map[string]*StageSummary{}, res: &Result{store: s, statuses: statuses},
+		made: map[string]bool{}, stats: map[string]*StageSummary{}, res: &Result{store: s, statuses: statuses},
 		gate: make(chan struct{}, max(64, options.Jobs)),
 	}
 

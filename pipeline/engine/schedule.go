@@ -221,26 +221,33 @@ func (r *runner) observe(event Event) {
 	}
 }
 
-// alone waits until no other task makes the result with a key. Tasks of several
-// experiments may want the same result, which is then made only once. alone reports whether it waited. Until the caller
-// calls release, other callers wait.
-func (r *runner) alone(key string) (waited bool, release func()) {
+// alone waits until no other task makes the result with a key. Until the caller calls release, other callers wait.
+// Tasks of several experiments may want the same result. It is made only once in a run, also in a forced run: otherwise
+// a task would replace the object while another task reads or publishes it.
+func (r *runner) alone(key string) (release func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
 	for r.making[key] {
-		waited = true
 		r.cond.Wait()
 	}
 
 	r.making[key] = true
 
-	return waited, func() {
+	return func() {
 		r.mu.Lock()
 		delete(r.making, key)
 		r.mu.Unlock()
 		r.cond.Broadcast()
 	}
+}
+
+// isMade reports whether a task of this run has made the result with a key.
+func (r *runner) isMade(key string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+
+	return r.made[key]
 }
 
 // follows reports whether the task with the ID next is made after t in this process, so that t may pass a value to it.
