@@ -75,3 +75,20 @@ func TestBandLevelsNumbers(t *testing.T) {
 
 	assert.False(t, slices.ContainsFunc(figures(), name), "two bands are drawn")
 }
+
+// The caption names the conditions that have a panel, and no others. Expected: by eye.
+func TestBandsCaption(t *testing.T) {
+	for _, c := range []struct {
+		heldOut, trained bool
+		want             string
+	}{
+		{true, true, "at one of the held-out conditions and at one of the training."},
+		{true, false, "at one of the held-out conditions."},
+		{false, true, "at one of the training conditions."},
+	} {
+		caption := phrase("figure-bands", map[string]any{
+			"Data": "measured", "N": 9, "Seeds": 1, "HeldOut": c.heldOut, "Trained": c.trained,
+		})
+		assert.Equal(t, "Predicted and measured levels of 9 bands, "+c.want, caption)
+	}
+}
