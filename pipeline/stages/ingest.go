@@ -35,7 +35,8 @@ import (
 //     further headers of angles are known
 //   - 17: dates beside points, zeros before points, and further headers are read
 //   - 18: a rate that is stated shows whether whole times without a unit are ms or µs
-const ingestVersion = 18
+//   - 19: a first sample with signs for missing values is no row of units
+const ingestVersion = 19
 
 // Outputs of the tasks of this stage.
 const (

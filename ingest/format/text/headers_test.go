@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -348,6 +349,9 @@ func TestSecondRow(t *testing.T) {
 		{"nothing but units", "ms\tkN\tkPa\n", "ms [ms], kN [kN], kPa [kPa]", ""},
 		{"names twice", "Run\tFx\tT\nRun\tFx\tT\n-\tkN\tK\n", "Run, Fx [kN], T [K]", ""},
 		{"a blank line", "Run\tFx\tT\n\n/\tkN\tK\n\n", "Run, Fx [kN], T [K]", ""},
+		{"a length and ones", "Run\tp1\tp2\nm\t1\t1\n", "Run [m], p1, p2", ""},
+		{"a one and slashes", "Run\tp1\tp2\n1\t/\t/\n", "Run, p1, p2", ""},
+		{"a slash and positions", "Run\tp1\tp2\n/\t0.1\t0.2\n", "Run, p1 @0.1, p2 @0.2", ""},
 		{"a number of a run", "Run\tp1\tp2\n7\tkN\t95.2\n", "Run @7, p1 [kN], p2 @95.2", ""},
 	} {
 		r, err := openString(c.head+data, ingest.Options{})
@@ -373,6 +377,37 @@ func TestSecondRow(t *testing.T) {
 		assert.Equal(t, c.want, strings.Join(columns, ", "), "%s", c.name)
 		assert.Equal(t, c.warns, strings.Join(warns, " "), "%s", c.name)
 		assert.EqualValues(t, 4, r.Info().Channels[0].Samples, "%s: rows", c.name)
+	}
+}
+
+// A first sample may have signs for missing values, as SAS, Stata and people write them. It is not a row of units: it
+// begins with a number, and none of its words is a unit for sure.
+func TestFirstSampleMissesValues(t *testing.T) {
+	const samples = 9
+	for _, first := range []string{
+		"0.0000,1.2,.", "0.0000,1.2,–", "0.0000,1.2,*", "0.0000,1.2,/", "0.5000,*,*", "0.5000,.,.", "0.5000,.,0.3",
+		"0.5000,–,–",
+	} {
+		r, err := openString("time,p,q\n"+first+"\n"+rows(samples, xyz), ingest.Options{})
+		require.NoError(t, err, "%s", first)
+
+		tolerant, ok := r.(ingest.Tolerant)
+		require.True(t, ok, "%s", first)
+		tolerant.Tolerate([]bool{true, true, true})
+
+		values := ingesttest.ReadAll(t, r)
+		for k, cell := range strings.Split(first, ",") {
+			want, err := strconv.ParseFloat(cell, 64)
+			if err != nil {
+				want = math.NaN()
+			}
+
+			require.Len(t, values[k], samples+1, "%s: column %d", first, k+1)
+			assert.InDelta(t, want, values[k][0], 1e-9, "%s: column %d", first, k+1)
+			for _, a := range r.Info().Channels[k].Attributes {
+				assert.NotEqual(t, "position", a.Name, "%s: column %d", first, k+1)
+			}
+		}
 	}
 }
 

@@ -94,6 +94,8 @@ func (h *header) kindOfRow(row int) rowKind {
 	beginsWithWord := below[0] == numberCell && h.kind(cells[0]) == wordCell
 	hasOnlyLabel := beginsWithWord && found.words == 1
 	switch {
+	case h.hasMissingValues(cells, found):
+		return rowOfData
 	case areUnitsBelow(cells):
 		return rowOfUnits
 	case hasOnlyLabel && positionLabel.Match(cells[0]) && h.hasNamesAbove(row):
@@ -132,6 +134,18 @@ func (h *header) countAboveNumbers(cells [][]byte, below []cellKind) aboveNumber
 	}
 
 	return found
+}
+
+// hasMissingValues reports whether a row is a sample that begins with a number, and whose words are signs for missing
+// values: 0.5,1.2,* or 0.5,.,. are samples. A row of units may have such signs, too, but its numbers are 1.
+func (h *header) hasMissingValues(cells [][]byte, found aboveNumbers) bool {
+	isSample := h.kind(cells[0]) == numberCell && !found.hasUnit
+	return isSample && areUnitsBelow(cells) && !areOnes(cells)
+}
+
+// areOnes reports whether all numbers of a row are 1: in a row of units, a 1 says that a column has no unit.
+func areOnes(cells [][]byte) bool {
+	return !slices.ContainsFunc(cells, func(cell []byte) bool { return isAnyNumber(cell) && string(cell) != "1" })
 }
 
 // isUnlabelledPositions reports whether line number row, whose cells are numbers, has positions without a label: its
@@ -311,7 +325,8 @@ func (h *header) unitsRow(rows []headerRow) int {
 		}
 
 		label := string(row.cells[0])
-		isOfPositions := words == 1 && h.hasPositions(row.cells) && (isLength(label) || isNoUnit(label))
+		isLabel := isLength(label) || isNoUnit(label)
+		isOfPositions := words == 1 && isLabel && h.hasPositions(row.cells) && !areOnes(row.cells)
 		if words > most && areUnitsBelow(row.cells) && !isOfPositions {
 			best = i
 			most = words
@@ -358,8 +373,12 @@ func (h *header) takePositions(cells [][]byte) {
 	isPosition := false
 	for i, cell := range cells {
 		v, ok := h.number(cell)
-		if !ok {
+		if !ok { // a header may have another decimal sign than the rows
 			v, ok = Number(cell, ',')
+		}
+
+		if !ok {
+			v, ok = Number(cell, '.')
 		}
 
 		if !ok {
