@@ -53,9 +53,9 @@ func TestDecidingWords(t *testing.T) {
 	s.Honest.Record.Forecast = []interval.Forecast{{Half: []float64{12}}, {Runs: 1, Half: []float64{7.5}}}
 	for want, evidence := range map[string]score.Evidence{
 		"To decide, measure 1 more test run with blades = 2: if it is like these 13, the interval holds.": nearlyHolds,
-		"Train on a run with blades = 2 at rpm = 9; test runs do not narrow it.":                          nearlyFails,
+		"Train on a run with blades = 2 at rpm = 9; test runs do not improve it.":                         nearlyFails,
 		"Train on a run with blades = 2 at rpm = 9: ±\u00a07.5 instead of ±\u00a012 N (forecast); test runs do not " +
-			"narrow it.": missesAt68,
+			"improve it.": missesAt68,
 		"Train on a run with blades = 2 at rpm = 9: ±\u00a07.5 instead of ±\u00a012 N (forecast); no test run decides an " +
 			"interval as wide as this one.": tooWide,
 	} {

@@ -105,7 +105,7 @@ func (s Split) undecidedWords(trust score.OutcomeTrust, place string) string {
 		forecast = s.forecastWords(trust.Outcome)
 	}
 
-	return fmt.Sprintf("%s; test runs do not narrow it.",
+	return fmt.Sprintf("%s; test runs do not improve it.",
 		joinTexts(": ", "Train on a run with "+s.widestOf(trust.Outcome), forecast))
 }
 

@@ -81,7 +81,7 @@ func TestSentenceOfWeakEvidence(t *testing.T) {
 	want := "u = 4.7 held out (2 runs), calibrated model: undecided: 95\u00a0% intervals contain 75\u00a0% of the " +
 		"values (10 to 100\u00a0% with 90\u00a0% confidence), 68\u00a0% intervals 25\u00a0%. " +
 		"For lift_n use ±\u00a0180 N (1.96 times the RMS residual), not its interval. Train on a run with u = 4.7; " +
-		"test runs do not narrow it. Error 94 N, 95\u00a0% intervals ± 15 N. 75\u00a0% of"
+		"test runs do not improve it. Error 94 N, 95\u00a0% intervals ± 15 N. 75\u00a0% of"
 	if got := s.Sentence(); !strings.HasPrefix(got, want) {
 		t.Errorf("%s\nexpected %s", got, want)
 	}
