@@ -71,7 +71,7 @@ var cases = map[string][]step{
 		works("run --to dsp e6.yaml"),
 		works("inspect runs_6/drone/triplets.arrow", `bpf1_db_bound_1 .* true, true, true`),
 	},
-	"run-column": {works("run p.yaml", `24 runs, 96 triplets`, `held out \(6 runs\)`, `!no channel`)},
+	"run-column": {works("run p.yaml", `24 runs, 96 triplets`, `\(rotor = 3 held out, 6 runs\)`, `!no channel`)},
 }
 
 // step is a command in the folder of a case.

@@ -131,7 +131,7 @@ class Models(unittest.TestCase):
     def test_reprs_have_ten_lines_at_most(self):
         r = doubletake.Run(path("runs"))
         self.assertRegex(repr(r), "<Run .*runs: [0-9]+ tables, 3 splits with models>\n")
-        self.assertRegex(repr(r), r"wing/b3 +(holds|wide|undecided|fails) +b = 3 held out")
+        self.assertRegex(repr(r), r"wing/b3 +(holds|wide|undecided|fails) +b3 \(b = 3 held out")
         self.assertEqual(len(repr(r).splitlines()), 3)
         p = r.predict("wing/b3", a=np.linspace(0, 2, 20), b=1)
         self.assertRegex(repr(p).splitlines()[1], r"^a=0.0, b=1.0: lift .* \(.* … .*\) N$")
