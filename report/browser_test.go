@@ -727,10 +727,10 @@ func TestPageIsShort(t *testing.T) {
 	t.Log(order)
 
 	// The first experiment is judged. Its folded parts are the calibrated model on two splits, the network, the data's
-	// figures, and the warnings. The second has no calibration: its parts are the network and the warnings. Explore and
-	// the meaning of the numbers follow, and then the words.
+	// figures, and the warnings. The second has no calibration: its parts are the network and the warnings. Explore
+	// follows, and then the words.
 	assert.Equal(t, "h2 verdicts next table figure fold fold fold fold fold "+
-		"h2 verdicts figure fold fold fold fold h2", order)
+		"h2 verdicts figure fold fold fold h2", order)
 	assert.Equal(t, 0.0, b.number(`document.querySelectorAll("details[open]").length`), "parts are open")
 
 	_, pages := b.pdf()
