@@ -349,7 +349,7 @@ func TestSecondRow(t *testing.T) {
 		{"nothing but units", "ms\tkN\tkPa\n", "ms [ms], kN [kN], kPa [kPa]", ""},
 		{"names twice", "Run\tFx\tT\nRun\tFx\tT\n-\tkN\tK\n", "Run, Fx [kN], T [K]", ""},
 		{"a blank line", "Run\tFx\tT\n\n/\tkN\tK\n\n", "Run, Fx [kN], T [K]", ""},
-		{"a length and ones", "Run\tp1\tp2\nm\t1\t1\n", "Run [m], p1, p2", ""},
+		{"a length and ones", "Run\tp1\tp2\nm\t1\t1\n", "Run, p1, p2", "second-row"},
 		{"a one and slashes", "Run\tp1\tp2\n1\t/\t/\n", "Run, p1, p2", ""},
 		{"a slash and positions", "Run\tp1\tp2\n/\t0.1\t0.2\n", "Run, p1 @0.1, p2 @0.2", ""},
 		{"a number of a run", "Run\tp1\tp2\n7\tkN\t95.2\n", "Run @7, p1 [kN], p2 @95.2", ""},

@@ -272,9 +272,8 @@ func (h *header) takeRowsBelow(above []sampleLine, rows []headerRow) {
 		line := above[row.line]
 		switch {
 		case i == unitsRow || h.hasPositions(row.cells):
-			if label := string(row.cells[0]); unitsRow < 0 && isLength(label) {
-				h.warnf("second-row", "", "line %d (%q): %s is taken for the unit of the positions behind it, not of the "+
-					"first column", line.mark.line, fault.Clip(string(line.text)), label)
+			if unitsRow < 0 {
+				h.warnOfLabel(line, row.cells)
 			}
 
 			h.takePositions(row.cells)
@@ -311,6 +310,26 @@ func (h *header) takeCommentedUnits(namesLine int64) {
 	}
 }
 
+// warnOfLabel warns of a row of positions that begins with a length. The length may be the unit of the first column. If
+// all positions are 1, they may also say that the other columns have no unit: then nothing is taken from the row.
+func (h *header) warnOfLabel(line sampleLine, cells [][]byte) {
+	label := string(cells[0])
+	if !isLength(label) {
+		return
+	}
+
+	text := fault.Clip(string(line.text))
+	if areOnes(cells) {
+		h.warnf("second-row", "", "line %d (%q): %s is the unit of the first column or of positions: it is taken for neither "+
+			"(write units as [%s] and [-])", line.mark.line, text, label, label)
+
+		return
+	}
+
+	h.warnf("second-row", "", "line %d (%q): %s is taken for the unit of the positions behind it, not of the first column",
+		line.mark.line, text, label)
+}
+
 // unitsRow returns the index of the row with the most units, or −1 if none has units. A row of positions may begin with
 // their unit, or with a sign that they have none: it is not a row of units.
 func (h *header) unitsRow(rows []headerRow) int {
@@ -326,7 +345,7 @@ func (h *header) unitsRow(rows []headerRow) int {
 
 		label := string(row.cells[0])
 		isLabel := isLength(label) || isNoUnit(label)
-		isOfPositions := words == 1 && isLabel && h.hasPositions(row.cells) && !areOnes(row.cells)
+		isOfPositions := words == 1 && isLabel && h.hasPositions(row.cells)
 		if words > most && areUnitsBelow(row.cells) && !isOfPositions {
 			best = i
 			most = words
