@@ -111,25 +111,29 @@ var gobValues []any
 // while it is initialised.
 func GobTypes(values ...any) { gobValues = append(gobValues, values...) }
 
-// NumberGobTypes returns the set of registered types. Package gob numbers types in the order in which a process encodes
+// numberGobTypes returns the set of registered types. Package gob numbers types in the order in which a process encodes
 // them, and the numbers are part of the bytes. The first call therefore encodes a value of each registered type, so
 // that equal values give equal bytes whatever tasks ran before.
-var NumberGobTypes = sync.OnceValue(func() map[reflect.Type]bool {
+var numberGobTypes = sync.OnceValues(func() (map[reflect.Type]bool, error) {
 	types := map[reflect.Type]bool{}
 	for _, v := range gobValues {
 		types[reflect.TypeOf(v)] = true
 		if err := gob.NewEncoder(io.Discard).Encode(v); err != nil {
-			panic(fmt.Sprintf("taskfile: write an empty %T: %v", v, err))
+			return nil, fmt.Errorf("write an empty %T: %w", v, err)
 		}
 	}
 
-	return types
+	return types, nil
 })
 
 // WriteGob writes values, or what they point to, one after another into a file that ReadGob reads. what names
-// the values in errors. WriteGob keeps the bytes of one value at a time in memory. It panics if no package has
-// registered the type of a value with GobTypes.
+// the values in errors. WriteGob keeps the bytes of one value at a time in memory. It returns an error if no package
+// has registered the type of a value with GobTypes.
 func WriteGob(what, path string, values ...any) error {
+	if err := checkRegistered(values); err != nil {
+		return fmt.Errorf("write %s: %w", what, err)
+	}
+
 	f, err := os.Create(path)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", what, err)
@@ -138,15 +142,6 @@ func WriteGob(what, path string, values ...any) error {
 	buffered := bufio.NewWriter(f)
 	encoder := gob.NewEncoder(buffered)
 	for _, v := range values {
-		t := reflect.TypeOf(v)
-		if t.Kind() == reflect.Pointer {
-			t = t.Elem()
-		}
-
-		if !NumberGobTypes()[t] {
-			panic(fmt.Sprintf("taskfile: write %s: GobTypes does not name %v", what, t))
-		}
-
 		if err = encoder.Encode(v); err != nil {
 			break
 		}
@@ -154,6 +149,27 @@ func WriteGob(what, path string, values ...any) error {
 
 	if err := errors.Join(err, buffered.Flush(), f.Close()); err != nil {
 		return fmt.Errorf("write %s: %w", what, err)
+	}
+
+	return nil
+}
+
+// checkRegistered returns an error if the type of a value, or of what it points to, is not registered with GobTypes.
+func checkRegistered(values []any) error {
+	types, err := numberGobTypes()
+	if err != nil {
+		return err
+	}
+
+	for _, v := range values {
+		t := reflect.TypeOf(v)
+		if t.Kind() == reflect.Pointer {
+			t = t.Elem()
+		}
+
+		if !types[t] {
+			return fmt.Errorf("the type %v is not registered with GobTypes", t)
+		}
 	}
 
 	return nil
@@ -169,7 +185,9 @@ func ReadGob(what, path string, v any) error {
 // types, because package gob also numbers the types that it decodes: without it, the bytes of later values would
 // depend on the order in which tasks read and write.
 func ReadGobs(what, path string, first any, rest func() []any) error {
-	NumberGobTypes()
+	if _, err := numberGobTypes(); err != nil {
+		return fmt.Errorf("read %s: %w", what, err)
+	}
 
 	f, err := os.Open(path)
 	if err != nil {

@@ -3,6 +3,7 @@ package taskfile
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"doubletake/internal/testfile"
@@ -35,6 +36,16 @@ func ExampleWriteJSON() {
 
 	fmt.Println(levels)
 	// Output: map[bpf1_db:71.5]
+}
+
+// A value of a type that no package has registered would have other bytes after other tasks: it is refused.
+func TestGobOfUnregisteredType(t *testing.T) {
+	type unregistered struct{ A float64 }
+
+	path := filepath.Join(t.TempDir(), "a.gob")
+	assert.ErrorContains(t, WriteGob("rows", path, &unregistered{1}),
+		"write rows: the type taskfile.unregistered is not registered")
+	assert.NoFileExists(t, path)
 }
 
 // Values that JSON cannot hold and files that hold none are errors that name the file.

@@ -65,12 +65,9 @@ type Group struct {
 
 // check panics if a group has no condition, or if a slice does not have the length of the group.
 func (g Group) check(outcomes int) {
-	if g.Conditions < 1 {
-		panic("scale: a group without conditions")
-	}
-
 	n := g.Conditions * outcomes
-	if len(g.Residual) != n || len(g.Noise) != n || len(g.Claim) != n || len(g.Distance) != g.Conditions {
+	hasLengths := len(g.Residual) == n && len(g.Noise) == n && len(g.Claim) == n
+	if n < 1 || !hasLengths || len(g.Distance) != g.Conditions {
 		panic(fmt.Sprintf("scale: a group of %d conditions and %d outcomes has slices of %d, %d, %d and %d numbers",
 			g.Conditions, outcomes, len(g.Residual), len(g.Noise), len(g.Claim), len(g.Distance)))
 	}

@@ -554,7 +554,7 @@ func TestScaleCheck(t *testing.T) {
 
 // Expected: a panic with the sizes, because slices that do not fit are a mistake of the program.
 func TestLearnPanics(t *testing.T) {
-	assert.PanicsWithValue(t, "scale: a group without conditions", func() {
+	assert.PanicsWithValue(t, "scale: a group of 0 conditions and 1 outcomes has slices of 0, 0, 0 and 0 numbers", func() {
 		Learn([]Group{{}}, 1, named(t, "wide"), Exact)
 	})
 	wide := named(t, "wide")
