@@ -122,30 +122,47 @@ var editsInTurn = map[string][]string{
 	},
 }
 
+// newCachedProject returns a new project whose run succeeds and has filled its cache, and its configuration. stream is
+// the stream of its random numbers.
+func newCachedProject(t *testing.T, kind string, stream uint64) (p *editedProject, config []byte) {
+	t.Helper()
+
+	p = newEditedProject(t, rand.New(rand.NewPCG(54, stream)), kind)
+	if kind == "force" {
+		p.setKey("e", "ingest.constants", map[string]any{"u_inf_m_s": 10})
+	}
+
+	config = p.saveConfig(t)
+	cached, fresh := p.runTwice(t)
+	require.Empty(t, cached.failure, "%s as it is", kind)
+	require.Empty(t, cached.difference(fresh), "%s as it is", kind)
+
+	return p, config
+}
+
+// runEdited sets a key, and runs the project with its cache and in a fresh work directory. Both must give the same.
+func (p *editedProject) runEdited(t *testing.T, edit string) projectRun {
+	t.Helper()
+
+	path, value := parseEdit(t, edit)
+	p.setKey("e", path, value)
+	p.saveConfig(t)
+
+	cached, fresh := p.runTwice(t)
+	assert.Empty(t, cached.difference(fresh), "%s, %s", p.kind, edit)
+
+	return fresh
+}
+
 // After each of these edits a run succeeds and gives byte for byte what a run in a fresh work directory gives.
 func TestEdits(t *testing.T) {
 	longtest.Skip(t, "runs three projects 100 times")
 
 	for kind, list := range editsInTurn {
-		p := newEditedProject(t, rand.New(rand.NewPCG(54, 1)), kind)
-		if kind == "force" {
-			p.setKey("e", "ingest.constants", map[string]any{"u_inf_m_s": 10})
-		}
-
-		original := p.saveConfig(t)
-		cached, fresh := p.runTwice(t)
-		require.Empty(t, cached.failure, "%s as it is", kind)
-		require.Empty(t, cached.difference(fresh), "%s as it is", kind)
-
+		p, original := newCachedProject(t, kind, 1)
 		for _, sequence := range list {
 			for _, edit := range strings.Split(sequence, " | ") {
-				path, value := parseEdit(t, edit)
-				p.setKey("e", path, value)
-				p.saveConfig(t)
-
-				cached, fresh := p.runTwice(t)
-				assert.Empty(t, cached.failure, "%s, %s", kind, edit)
-				assert.Empty(t, cached.difference(fresh), "%s, %s", kind, edit)
+				assert.Empty(t, p.runEdited(t, edit).failure, "%s, %s", kind, edit)
 			}
 
 			p.readConfig(t, original)
@@ -164,22 +181,9 @@ var failingEdits = map[string][]string{
 // After each of these edits a run that has a cache fails with the error of a run in a fresh work directory.
 func TestFailingEdits(t *testing.T) {
 	for kind, edits := range failingEdits {
-		p := newEditedProject(t, rand.New(rand.NewPCG(54, 2)), kind)
-		if kind == "force" {
-			p.setKey("e", "ingest.constants", map[string]any{"u_inf_m_s": 10})
-		}
-
-		original := p.saveConfig(t)
-		require.Empty(t, p.run(t).failure, "%s as it is", kind)
-
+		p, original := newCachedProject(t, kind, 2)
 		for _, edit := range edits {
-			path, value := parseEdit(t, edit)
-			p.setKey("e", path, value)
-			p.saveConfig(t)
-
-			cached, fresh := p.runTwice(t)
-			assert.NotEmpty(t, fresh.failure, "%s, %s", kind, edit)
-			assert.Empty(t, cached.difference(fresh), "%s, %s", kind, edit)
+			assert.NotEmpty(t, p.runEdited(t, edit).failure, "%s, %s", kind, edit)
 			p.readConfig(t, original)
 		}
 	}
