@@ -68,12 +68,12 @@ func (d table) read() (campaign, error) {
 		}
 
 		delete(first, run)
-		at := x[i]
+		value := x[i]
 		if d.isDose {
-			at = math.Log(at + least/2)
+			value = math.Log(value + least/2)
 		}
 
-		r.pair(line[d.name], run, []float64{at}, y[k:k+1], y[i:i+1])
+		r.pair(line[d.name], run, []float64{value}, y[k:k+1], y[i:i+1])
 	}
 
 	return r.measured(path, []string{"x"}, []string{"y"})

@@ -94,8 +94,8 @@ func TestLevels(t *testing.T) {
 
 	assert.Len(t, CSV([]Result{r}), 4, "two levels and two uncertainties of the calibration")
 
-	for at, want := range map[string]string{"speed=3": "no condition", "rpm=3": "no row", "rpm": "--at wants"} {
-		_, err := Compute(p, stated, Options{At: at})
+	for conditions, want := range map[string]string{"speed=3": "no condition", "rpm=3": "no row", "rpm": "--at wants"} {
+		_, err := Compute(p, stated, Options{At: conditions})
 		assert.ErrorContains(t, err, want)
 	}
 }
@@ -324,10 +324,10 @@ func TestNoBudget(t *testing.T) {
 		{Name: "y_2", Floats: []float64{math.NaN(), math.NaN()}},
 	})
 
-	for at, want := range map[string]string{
+	for conditions, want := range map[string]string{
 		"rpm=3000": "--at: no row of e has rpm=3000", "rpm=1000": "numbers of y in the wanted rows", "": "numbers of y",
 	} {
-		_, err := Compute(p, nil, Options{At: at})
-		assert.ErrorContains(t, err, want, "at %q", at)
+		_, err := Compute(p, nil, Options{At: conditions})
+		assert.ErrorContains(t, err, want, "at %q", conditions)
 	}
 }

@@ -57,23 +57,23 @@ func TestRecordOfTheClass(t *testing.T) {
 // Held-out values show the error at conditions of their class and up to their distance. Beyond the range of an input
 // that is not a function of the group, they show it only between the held-out values of this input.
 func TestHeldOutPartShows(t *testing.T) {
-	at := func(class interval.Class, distance float64, uncalibrated ...int) place {
+	placeOf := func(class interval.Class, distance float64, uncalibrated ...int) place {
 		return place{class, interval.Where{Distance: distance, Uncalibrated: uncalibrated}}
 	}
-	between := heldOutPart{x: []float64{1, 3}, places: []place{at(interval.NewValue, 0.25)}}
+	between := heldOutPart{x: []float64{1, 3}, places: []place{placeOf(interval.NewValue, 0.25)}}
 	beyond := heldOutPart{
 		x:      []float64{8, 3, 9, 3},
-		places: []place{at(interval.Outside, 0.25, 0), at(interval.Outside, 0.25, 0)},
+		places: []place{placeOf(interval.Outside, 0.25, 0), placeOf(interval.Outside, 0.25, 0)},
 	}
 	unknown := heldOutPart{}
 	x := []float64{8.5, 3}
 
-	assert.True(t, between.shows(x, at(interval.NewValue, 0.25)), "as far")
-	assert.True(t, between.shows(x, at(interval.NewValue, 0.1)), "nearer")
-	assert.False(t, between.shows(x, at(interval.NewValue, 0.3)), "farther")
-	assert.False(t, between.shows(x, at(interval.Outside, 0.1)), "another class")
-	assert.True(t, beyond.shows(x, at(interval.Outside, 0.25, 0)), "between held-out values beyond the range")
-	assert.False(t, beyond.shows([]float64{9.5, 3}, at(interval.Outside, 0.25, 0)), "beyond them")
-	assert.False(t, beyond.shows(x, at(interval.Outside, 0.25)), "in the direction of the groups")
-	assert.False(t, unknown.shows(x, at(interval.NewValue, 0.1)), "conditions that are not known")
+	assert.True(t, between.shows(x, placeOf(interval.NewValue, 0.25)), "as far")
+	assert.True(t, between.shows(x, placeOf(interval.NewValue, 0.1)), "nearer")
+	assert.False(t, between.shows(x, placeOf(interval.NewValue, 0.3)), "farther")
+	assert.False(t, between.shows(x, placeOf(interval.Outside, 0.1)), "another class")
+	assert.True(t, beyond.shows(x, placeOf(interval.Outside, 0.25, 0)), "between held-out values beyond the range")
+	assert.False(t, beyond.shows([]float64{9.5, 3}, placeOf(interval.Outside, 0.25, 0)), "beyond them")
+	assert.False(t, beyond.shows(x, placeOf(interval.Outside, 0.25)), "in the direction of the groups")
+	assert.False(t, unknown.shows(x, placeOf(interval.NewValue, 0.1)), "conditions that are not known")
 }

@@ -153,8 +153,8 @@ func (a *Answer) recommendedRows(text *strings.Builder, i int) {
 		fmt.Fprintln(text, recommended.Position[i])
 	}
 
-	at := a.places[i]
-	leftOut := cmp.Or(leftOutAt(a.Honest.Calibration, at), noRecord)
+	asked := a.places[i]
+	leftOut := cmp.Or(leftOutAt(a.Honest.Calibration, asked), noRecord)
 	isWithoutRecord := false
 	const beforeMeasuring = "before measuring"
 	listing := report.Listing{Graded: beforeMeasuring, Colour: a.options.Colour, Heads: []string{
@@ -163,7 +163,7 @@ func (a *Answer) recommendedRows(text *strings.Builder, i int) {
 	for j, outcome := range a.Card.Outcomes {
 		k := i*recommended.Out + j
 		sigma := math.Sqrt(recommended.Total[k])
-		record := cmp.Or(recommended.record(i), a.recordAt(a.inputsAt(i), at, j), leftOut)
+		record := cmp.Or(recommended.record(i), a.recordAt(a.inputsAt(i), asked, j), leftOut)
 		if recommended.Refused[i] != nil {
 			record = noRecord // there is no interval here, so that the record of other intervals says nothing
 		} else if record == noRecord {
