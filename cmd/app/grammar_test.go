@@ -50,8 +50,8 @@ const grammarPage = "docs/reference/grammar.md"
 const meaningsOfSplit = `
 ## What EXPERIMENT/SPLIT means
 
-Each of these commands takes EXPERIMENT/SPLIT, so that one name works everywhere. What it means depends on what
-the command reads:
+Each of these commands takes EXPERIMENT/SPLIT, so that one name works everywhere. Its meaning depends on the
+command:
 
 | command | it reads | EXPERIMENT/SPLIT and the folder of a split mean |
 |---|---|---|

@@ -107,7 +107,7 @@ type interruptedRun struct {
 	status   int      // exit status
 	done     int      // number of tasks that it did
 	messages []string // lines of progress that are messages for people
-	output   string   // what it wrote to stdout
+	output   string   // its text on stdout
 	isHit    bool     // the moment came, and the signal was sent
 }
 

@@ -333,7 +333,8 @@ func (s *suggestion) printPlan(c *call, costs suggest.Costs, budget float64, pri
 	return nil
 }
 
-// level returns the level of the half widths, which is that of the calibration, such as "95 %". There must be one.
+// level returns the level of the half widths, such as "95 %": the level of the calibration. The models must have a
+// calibration.
 func (s *suggestion) level() string {
 	return fmt.Sprintf("%.4g %%", 100*s.models.Honest.Calibration.Level)
 }

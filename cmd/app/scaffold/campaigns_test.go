@@ -361,9 +361,9 @@ func (m *made) write(t *testing.T, rng *rand.Rand, dir string) {
 type verdict int
 
 const (
-	answered verdict = iota // all inputs with their values, all things and all days
-	refused                 // not all, but an error or the line of a column says what is missing, and why
-	wrong                   // not all, without a word, or with another value
+	answered verdict = iota // init finds all inputs with their values, all things and all days
+	refused                 // init does not find all, and an error or the line of a column names what is missing
+	wrong                   // init does not find all and does not say so, or it finds another value
 )
 
 // judgement is the verdict on a campaign, with the reason if the campaign is not answered.
@@ -497,8 +497,8 @@ func (m *made) judgeInputs(recordings *table.Table, lines []columnLine) judgemen
 	return judgement{}
 }
 
-// judgeGroups compares the groups of the first column with a role with those of the generating table, whatever the
-// column calls them. nameIn returns the name of a row's group.
+// judgeGroups compares the groups that init found with the groups of the generating table. The groups that init found
+// are in the first column with the wanted role; their names do not count. nameIn returns the name of a row's group.
 func (m *made) judgeGroups(dir string, r *Result, lines []columnLine, wanted role.Role, nameIn func(r madeRow) string,
 ) judgement {
 	i := slices.IndexFunc(lines, func(line columnLine) bool { return line.role == wanted })
