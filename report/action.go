@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"doubletake/internal/lists"
 	"doubletake/train/score"
 )
 
@@ -42,14 +43,30 @@ func outcomesWord(list []score.OutcomeTrust) string {
 	return outcomeNames(list)
 }
 
-// undecidedAction says which numbers of undecided outcomes can be used. In place of an interval that contains too few
-// values it gives one of the measured residuals. They are normal enough, and contain both the error that the model did
-// not expect and the noise of one measurement.
+// undecidedAction says which numbers of undecided outcomes can be used: the intervals of one level if they hold, and
+// otherwise the measured residuals.
 func undecidedAction(list []score.OutcomeTrust) string {
-	if holdsAtLevel(list) {
-		return fmt.Sprintf("Use only the %s interval of %s.", levelText(list[0].Level), outcomesWord(list))
+	usable, doubtful := lists.Split(list, func(outcome score.OutcomeTrust) bool {
+		return missesOnlyAt68(outcome.Evidence())
+	})
+
+	var sentences []string
+	if len(usable) > 0 {
+		sentences = append(sentences,
+			fmt.Sprintf("Use only the %s interval of %s.", levelText(usable[0].Level), outcomesWord(usable)))
 	}
 
+	if len(doubtful) > 0 {
+		sentences = append(sentences, residualAction(doubtful))
+	}
+
+	return strings.Join(sentences, " ")
+}
+
+// residualAction gives intervals of the measured residuals in place of intervals that contain too few values. The
+// residuals are normal enough, and contain both the error that the model did not expect and the noise of one
+// measurement.
+func residualAction(list []score.OutcomeTrust) string {
 	factor := math.Sqrt2 * math.Erfinv(list[0].Level)
 	residuals := fmt.Sprintf("%.3g times the RMS residual", factor)
 	if len(list) > mostNamed {
@@ -70,19 +87,6 @@ func undecidedAction(list []score.OutcomeTrust) string {
 	}
 
 	return fmt.Sprintf("For %s (%s), not %s.", strings.Join(parts, ", for "), residuals, intervals)
-}
-
-// holdsAtLevel reports whether the only doubt about each outcome is that its 68 % intervals contain too few values.
-func holdsAtLevel(list []score.OutcomeTrust) bool {
-	for _, outcome := range list {
-		evidence := outcome.Evidence()
-		isNarrow := !(evidence.WidthOverSpread > score.MostSpread)
-		if !isNarrow || !isBoundReached(evidence) || !evidence.MissesAt68() {
-			return false
-		}
-	}
-
-	return true
 }
 
 // narrowingAction says what would narrow the wide interval of an outcome, by the forecast if there is one.

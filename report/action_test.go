@@ -38,10 +38,12 @@ func TestUndecidedAction(t *testing.T) {
 	assert.Equal(t, "Use only the 95\u00a0% interval of y.", undecidedAction([]score.OutcomeTrust{only}))
 	assert.Equal(t, "For z use ±\u00a06.9 N (1.96 times the RMS residual), not its interval.",
 		undecidedAction([]score.OutcomeTrust{weak}))
-	assert.Equal(t, "For y use ±\u00a06.9 N, for z ±\u00a06.9 N (1.96 times the RMS residual), not their intervals.",
-		undecidedAction([]score.OutcomeTrust{only, weak}))
+	assert.Equal(t, "Use only the 95\u00a0% interval of y. For z use ±\u00a06.9 N (1.96 times the RMS residual), not its "+
+		"interval.", undecidedAction([]score.OutcomeTrust{only, weak}))
+	assert.Equal(t, "For z use ±\u00a06.9 N, for z ±\u00a06.9 N (1.96 times the RMS residual), not their intervals.",
+		undecidedAction([]score.OutcomeTrust{weak, weak}))
 	assert.Equal(t, "For 4 outcomes use ±\u00a01.96 times the RMS residual, not the intervals.",
-		undecidedAction([]score.OutcomeTrust{only, weak, weak, weak}))
+		undecidedAction([]score.OutcomeTrust{weak, weak, weak, weak}))
 }
 
 // Each step says how many further test runs decide the interval if they are like the measured ones, and what a training

@@ -56,13 +56,12 @@ func (s Split) decidingWords(trust score.OutcomeTrust) string {
 		return ""
 	}
 
-	place := s.place()
 	evidence := trust.Evidence()
 	switch evidence.Grade() {
 	case score.Fails:
 		return fmt.Sprintf("Train on a run with %s, and hold out the others as a test.", s.widestOf(trust.Outcome))
 	case score.Undecided:
-		return s.undecidedWords(trust, place)
+		return s.undecidedWords(trust)
 	}
 
 	return ""
@@ -84,7 +83,7 @@ func (s Split) widestOf(outcome string) string {
 
 // undecidedWords says what further test runs would show about an undecided interval. If they would not show that it
 // holds, a training run may improve it.
-func (s Split) undecidedWords(trust score.OutcomeTrust, place string) string {
+func (s Split) undecidedWords(trust score.OutcomeTrust) string {
 	evidence := trust.Evidence()
 	if evidence.WidthOverSpread > score.MostSpread {
 		return fmt.Sprintf("%s; no test run decides an interval as wide as this one.",
@@ -97,7 +96,7 @@ func (s Split) undecidedWords(trust score.OutcomeTrust, place string) string {
 	}
 
 	if outlook.Like == score.Holds {
-		return testsWords(outlook.Units-evidence.Units, evidence.Units, place)
+		return testsWords(outlook.Units-evidence.Units, evidence.Units, s.place())
 	}
 
 	forecast := ""

@@ -94,7 +94,7 @@ func (d *Detail) narrowing() *step {
 		next.Grade = string(trust.Grade())
 		next.Words = fmt.Sprintf(
 			"Largest gain: train on a run with %s: ±\u00a0%s instead of ±\u00a0%s (forecast)",
-			joinTexts(" at ", best.split.place(), d.widestPlace(best.split, trust.Outcome)),
+			best.split.widestOf(trust.Outcome),
 			unitOf(trust).cell(one, undefined).plain(), amountsIn(trust.Unit, now, now))
 	}
 

@@ -69,8 +69,8 @@ func newResultView(row result, longest float64, withUnits bool) resultView {
 		Grade: text(12), Bar: errorBar(row, longest), Inside: insideBar(row.trust),
 	}
 
-	if trust := row.trust; trust.Grade() == score.Undecided && holdsAtLevel([]score.OutcomeTrust{trust}) {
-		view.Only = levelText(trust.Level)
+	if missesOnlyAt68(row.trust.Evidence()) {
+		view.Only = levelText(row.trust.Level)
 	}
 
 	view.Word = Quantity{Name: row.trust.Outcome}.Word()

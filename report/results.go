@@ -44,8 +44,7 @@ type result struct {
 // last.
 func (r result) badness() int {
 	badness := 2 * r.trust.Grade().Rank()
-	isDoubtful := r.trust.Grade() == score.Undecided && !holdsAtLevel([]score.OutcomeTrust{r.trust})
-	if isDoubtful {
+	if r.trust.Grade() == score.Undecided && !missesOnlyAt68(r.trust.Evidence()) {
 		badness++
 	}
 

@@ -172,6 +172,9 @@ func heldOutRotor() *Detail {
 // (20 + 24)/2 dB, is largest; the epistemic share is 4.6²/7² = 43 %, and 24.8·√((1 + 0.43)/2) = 21.0.
 func TestWhatNext(t *testing.T) {
 	d := heldOutRotor()
+	undefinedErrors := HeldOutcome{Outcome: "bpf1_db", MeanError: undefined, LinearError: undefined}
+	d.Experiment.Splits[0].Held = []HeldOutcome{undefinedErrors}
+	d.NameWidest()
 	want := "Largest gain: train on a run with " +
 		"blades = 2 at shaft speed 2000 1/min, all angles: ±\u00a011.2 instead of " +
 		"±\u00a024.8 dB (forecast); twice the recording time, to ±\u00a021.0 dB."

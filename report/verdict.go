@@ -229,7 +229,7 @@ func reasonFor(evidence score.Evidence) string {
 		switch {
 		case evidence.WidthOverSpread > score.MostSpread:
 			return "the interval is " + shareText(evidence.WidthOverSpread) + " as wide as the data's spread"
-		case isBoundReached(evidence) && evidence.MissesAt68():
+		case missesOnlyAt68(evidence):
 			return fmt.Sprintf("%s intervals hold, 68\u00a0%% intervals contain only %s", level,
 				shareText(evidence.Inside68))
 		}
@@ -250,6 +250,13 @@ func reasonFor(evidence score.Evidence) string {
 func isBoundReached(evidence score.Evidence) bool {
 	lower, _ := evidence.Bounds()
 	return evidence.Units >= score.FewestUnits && lower >= evidence.Level-score.BoundMiss
+}
+
+// missesOnlyAt68 reports whether evidence is undecided only because 68 % intervals contain too few values: the
+// intervals of its level hold.
+func missesOnlyAt68(evidence score.Evidence) bool {
+	isTooWide := evidence.WidthOverSpread > score.MostSpread
+	return evidence.Grade() == score.Undecided && !isTooWide && isBoundReached(evidence) && evidence.MissesAt68()
 }
 
 // verdicts returns the sentences of all splits, and of the conditions of which several groups were held out.

@@ -320,8 +320,8 @@ func (h *header) warnOfLabel(line sampleLine, cells [][]byte) {
 
 	text := fault.Clip(string(line.text))
 	if areOnes(cells) {
-		h.warnf("second-row", "", "line %d (%q): %s is the unit of the first column or of positions: it is taken for neither "+
-			"(write units as [%s] and [-])", line.mark.line, text, label, label)
+		h.warnf("second-row", "", "line %d (%q): %s is the unit of the first column or of positions: it is taken for "+
+			"neither (write units as [%s] and [-])", line.mark.line, text, label, label)
 
 		return
 	}
