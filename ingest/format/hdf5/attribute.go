@@ -143,7 +143,7 @@ func (w *walker) denseAttributes(msg message) []Attribute {
 		attr := w.denseAttribute(heap, record[:8])
 
 		attr.order = -1
-		if msg.body[1]&2 != 0 { // the order of creation is recorded
+		if msg.body[1]&1 != 0 { // the order of creation is recorded, and perhaps indexed too
 			attr.order = int(fields.u32())
 		}
 

@@ -392,6 +392,21 @@ func TestAttributeText(t *testing.T) {
 	assert.Equal(t, "V/Pa", text, "text_fixed")
 }
 
+// Attributes come in the order of creation if the file records it, also without an index of this order. h5py wrote the
+// file: the i-th attribute is called by i·7 modulo 20, and its value is i.
+func TestOrderOfAttributesWithoutIndex(t *testing.T) {
+	b := readMaybeZipped(t, "testdata/attributes_tracked_only.h5")
+	f, err := Open(bytes.NewReader(b), int64(len(b)))
+	require.NoError(t, err)
+
+	i := slices.IndexFunc(f.groups, func(g *Group) bool { return g.Path == "/many" })
+	require.GreaterOrEqual(t, i, 0, "the group")
+	require.Len(t, f.groups[i].Attributes, 20)
+	for i, attribute := range f.groups[i].Attributes {
+		assert.Equal(t, fmt.Sprintf("channel %02d", i*7%20), attribute.Name)
+	}
+}
+
 // A text of 2³¹ − 1 bytes that was never written takes no memory. h5py wrote the file, which has 1400 bytes.
 func TestVastText(t *testing.T) {
 	b := readMaybeZipped(t, "testdata/vast_text.h5")
