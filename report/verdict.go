@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"doubletake/train/honest/interval"
 	"doubletake/train/score"
@@ -133,7 +135,8 @@ func (s Split) verdictInWords() verdictWords {
 func (s Split) heldWords(runs int) string {
 	held := cmp.Or(clean(s.HeldOut), clean(s.Name))
 	short := strings.NewReplacer(" and ", ",", " ", "")
-	isNamed := strings.HasPrefix(short.Replace(held), short.Replace(clean(s.Name)))
+	rest, isPrefix := strings.CutPrefix(short.Replace(held), short.Replace(clean(s.Name)))
+	isNamed := s.Name == "" || isPrefix && !beginsWithWordSign(rest)
 
 	held += " held out"
 	count := ""
@@ -206,6 +209,12 @@ func (s Split) uncalibratedGrade(grade string) string {
 // absentWords says why a split has no calibrated interval.
 func absentWords(honest *interval.Result) string {
 	return cmp.Or(clean(honest.Absent), "the calibration has no record of held-out values")
+}
+
+// beginsWithWordSign reports whether a text goes on with a letter, a digit or a sign of a number.
+func beginsWithWordSign(text string) bool {
+	first, _ := utf8.DecodeRuneInString(text)
+	return unicode.IsLetter(first) || unicode.IsDigit(first) || first == '.' || first == '_'
 }
 
 // reasonFor says why evidence has its grade, or returns "" if the interval holds. Each bound of the share of values

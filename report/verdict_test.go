@@ -68,6 +68,20 @@ func TestSentence(t *testing.T) {
 	assert.Empty(t, (Split{}).Sentence(), "a sentence about nothing")
 }
 
+// The name of a split is left out only if the words of the held-out part begin with the whole name. Written by hand.
+func TestHeldWords(t *testing.T) {
+	for _, c := range []struct{ name, heldOut, want string }{
+		{"2-blades", "blades = 2", "2-blades (blades = 2 held out, 15 runs)"},
+		{"blades=2", "blades = 2", "blades = 2 held out (15 runs)"},
+		{"blades=2", "blades = 2 ± 0.1", "blades = 2 ± 0.1 held out (15 runs)"},
+		{"blades=1", "blades = 12", "blades=1 (blades = 12 held out, 15 runs)"},
+		{"rpm=3", "rpm = 3.5", "rpm=3 (rpm = 3.5 held out, 15 runs)"},
+		{"b", "blades = 2", "b (blades = 2 held out, 15 runs)"},
+	} {
+		assert.Equal(t, c.want, Split{Name: c.name, HeldOut: c.heldOut}.heldWords(15), c.name)
+	}
+}
+
 // Cases that were called good. Expected words: by the rules of docs/honest.md.
 func TestSentenceOfWeakEvidence(t *testing.T) {
 	// Two runs of which three quarters of the values are inside. 19 runs: scipy, as in score.TestGrade.

@@ -60,7 +60,7 @@ type MetricKey struct {
 	Metric     string `json:"metric"`               // a key of score.Metrics
 	Prediction string `json:"prediction,omitempty"` // "calibrated" or "network"; only of errors and intervals
 	Unit       string `json:"unit,omitempty"`       // only of errors and intervals
-	Outcomes   string `json:"outcomes,omitempty"`   // the outcomes of this unit, if there are several units
+	Outcomes   string `json:"outcomes,omitempty"`   // the outcome, if the split has several
 }
 
 // MetricRecord is a number of a report.
