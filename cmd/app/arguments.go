@@ -75,12 +75,7 @@ func arrange(list []*subcommand, words []string) ([]string, error) {
 		return nil, usage("expected a command before %s: pipeline COMMAND [flags] [FILE]; the commands are %s", name, known)
 	}
 
-	meant := ""
-	if near := spelling.Meant(name, names); near != "" {
-		meant = fmt.Sprintf("did you mean %q? ", near)
-	}
-
-	return nil, usage("unknown %s %q; %sthe commands are %s", kind, name, meant, known)
+	return nil, usage("unknown %s %q%s (the commands are %s)", kind, name, spelling.DidYouMean(name, names), known)
 }
 
 // isHelpFlag reports whether a word asks for help.

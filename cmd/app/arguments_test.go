@@ -157,11 +157,11 @@ func normal(o runOptions) runOptions {
 func TestUsageErrors(t *testing.T) {
 	const commands = "run, status, check, report, simulate"
 	for _, c := range []struct{ line, want string }{
-		{"rnu", `unknown command "rnu"; did you mean "run"? the commands are ` + commands},
-		{"xyzzy pipeline.yaml", `unknown command "xyzzy"; the commands are ` + commands},
+		{"rnu", `unknown command "rnu"; did you mean "run"? (the commands are ` + commands},
+		{"xyzzy pipeline.yaml", `unknown command "xyzzy" (the commands are ` + commands},
 		{"--stage train run", `expected a command before --stage: pipeline COMMAND [flags] [FILE]; the commands are ` +
 			commands},
-		{"help rnu", `unknown command or topic "rnu"; did you mean "run"? the commands are ` + commands},
+		{"help rnu", `unknown command or topic "rnu"; did you mean "run"? (the commands are ` + commands},
 		{"run --forse", `unknown flag --forse of pipeline run; did you mean --force?`},
 		{"run pipeline.yaml --forse", `unknown flag --forse of pipeline run; did you mean --force?`},
 		{"run pipeline.yaml --stages=train", `unknown flag --stages of pipeline run; did you mean --stage?`},

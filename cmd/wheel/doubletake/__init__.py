@@ -90,8 +90,8 @@ def run(config="pipeline.yaml", *arguments):
 
 def _unknown(what, name, known):
     near = difflib.get_close_matches(str(name), known, 1, 0.5) or [k for k in known if str(name) in k]
-    hint = ", did you mean %r? " % near[0] if near else "; "
-    return KeyError("no %s %r%sThere are %s" % (what, name, hint, ", ".join(known[:12]) + ", …" * (len(known) > 12)))
+    hint = "; did you mean %r?" % near[0] if near else ""
+    return KeyError("no %s %r%s (there are %s)" % (what, name, hint, ", ".join(known[:12]) + ", …" * (len(known) > 12)))
 
 
 def _lines(head, lines):

@@ -120,11 +120,11 @@ class Models(unittest.TestCase):
         q = m.predict([[0, 1], [0, 2], [1, 1], [1, 2], [2, 1], [2, 2]], level=0.9)
         np.testing.assert_array_equal(p.mean, q.mean)
         self.assertEqual((p.level, p.rows, p["a"].tolist()), (0.9, 6, [0, 0, 1, 1, 2, 2]))
-        with self.assertRaisesRegex(KeyError, "no condition 'bb', did you mean 'b'"):
+        with self.assertRaisesRegex(KeyError, r"no condition 'bb'; did you mean 'b'\? \(there are a, b\)"):
             m.predict(a=1, bb=2)
-        with self.assertRaisesRegex(KeyError, "no outcome 'lft_low', did you mean 'lift_low'"):
+        with self.assertRaisesRegex(KeyError, "no outcome 'lft_low'; did you mean 'lift_low'"):
             p["lft_low"]
-        with self.assertRaisesRegex(KeyError, "no split 'wing/b4', did you mean 'wing/b3'"):
+        with self.assertRaisesRegex(KeyError, "no split 'wing/b4'; did you mean 'wing/b3'"):
             r.predict("wing/b4", a=1, b=2)
         self.assertFalse(hasattr(p, "median"))
 
