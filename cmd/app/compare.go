@@ -3,12 +3,12 @@ package app
 import (
 	"errors"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"doubletake/ingest/spelling"
 	"doubletake/pipeline"
+	"doubletake/pipeline/config"
 	"doubletake/report"
 	"doubletake/train/numbers"
 )
@@ -36,10 +36,9 @@ func compareArguments(args []string) (file, experiment string, err error) {
 	return file, experiment, nil
 }
 
-// isConfiguration reports whether an argument ends in .yaml or .yml, or names a file that exists.
+// isConfiguration reports whether an argument ends as configurations do, or names a file that exists.
 func isConfiguration(arg string) bool {
-	ending := strings.ToLower(filepath.Ext(arg))
-	if ending == ".yaml" || ending == ".yml" {
+	if config.IsYAML(arg) {
 		return true
 	}
 

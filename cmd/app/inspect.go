@@ -12,6 +12,7 @@ import (
 
 	"doubletake/ingest"
 	"doubletake/ingest/format"
+	"doubletake/pipeline/config"
 	"doubletake/pipeline/locate"
 	"doubletake/report"
 	"doubletake/report/answer/inspect"
@@ -93,9 +94,7 @@ func checkInspected(description *inspect.Description, channel string, values boo
 // unlessConfiguration returns the error to print after a file of data could not be read with err. If the file looks
 // like a configuration, which has no data, it is an error that says what to name instead. Otherwise it is err.
 func unlessConfiguration(path, instead string, err error) error {
-	ending := strings.ToLower(filepath.Ext(path))
-	isYAML := ending == ".yaml" || ending == ".yml"
-	if !isYAML || !exists(path) {
+	if !config.IsYAML(path) || !exists(path) {
 		return err
 	}
 

@@ -71,6 +71,12 @@ func LoadDefault(path string) (*File, error) {
 	return Load(path)
 }
 
+// IsYAML reports whether a path ends in .yaml or .yml, in small letters or capitals, as configurations do.
+func IsYAML(path string) bool {
+	ending := strings.ToLower(filepath.Ext(path))
+	return ending == ".yaml" || ending == ".yml"
+}
+
 // configsNear returns the end of a message that names up to three YAML files in the folder of path, or "" if there is
 // none.
 func configsNear(path string) string {
@@ -81,8 +87,7 @@ func configsNear(path string) string {
 
 	var names []string
 	for _, e := range list {
-		extension := filepath.Ext(e.Name())
-		isConfig := (extension == ".yaml" || extension == ".yml") && !e.IsDir()
+		isConfig := IsYAML(e.Name()) && !e.IsDir()
 		if isConfig && len(names) < 3 {
 			names = append(names, strconv.Quote(e.Name()))
 		}

@@ -1,6 +1,8 @@
 package config
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -37,6 +39,20 @@ func TestLineEnds(t *testing.T) {
 			"    |          ^"
 		assert.EqualError(t, err, want, "%q", end)
 	}
+}
+
+// A configuration that does not exist is an error that names the YAML files in its folder: those with an ending of
+// configurations, in small letters or capitals. A folder is not a configuration.
+func TestLoadNamesNearFiles(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"A.YAML", "b.yml", "c.Yml", "data.csv", "yaml"} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), nil, 0o600))
+	}
+
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "B.yaml"), 0o700))
+
+	_, err := Load(filepath.Join(dir, "pipeline.yaml"))
+	assert.ErrorContains(t, err, `no such file; there is "A.YAML", "b.yml", "c.Yml"; name your configuration`)
 }
 
 // The text of a file is the text that was read, whatever its line ends are: runs record its digest.
