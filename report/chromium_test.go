@@ -41,7 +41,7 @@ type message struct {
 	} `json:"error,omitempty"`
 }
 
-// parameters are those of a command.
+// parameters are the arguments of a command, by name.
 type parameters map[string]any
 
 // openTab starts the browser at path chromium with an empty tab. event gets every event of the tab. The browser ends
@@ -186,7 +186,7 @@ func (b *tab) evaluate(js string, value any) error {
 	return json.Unmarshal(reply.Result.Value, value)
 }
 
-// exception is one of JavaScript.
+// exception describes a JavaScript exception.
 type exception struct {
 	Text      string
 	Exception struct{ Description string }
