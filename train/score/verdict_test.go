@@ -29,8 +29,8 @@ func shifted(n int, bias float64) Set {
 }
 
 // The expected values are closed forms of the normal distribution. With a bias b, a predicted deviation c and noise 1,
-// the squared error is b², the ratio √(1+b²)/c, and the coverage Φ(zc−b) − Φ(−zc−b). The grades follow from them and
-// the limits. The model's own claim is at best undecided.
+// the squared error is b², the RMS residual √(1+b²), the ratio √(1+b²)/c, and the coverage Φ(zc−b) − Φ(−zc−b). The
+// grades follow from them and the limits. The model's own claim is at best undecided.
 func TestTrust(t *testing.T) {
 	phi := func(z float64) float64 { return 0.5 * math.Erfc(-z/math.Sqrt2) }
 	for _, c := range []struct {
@@ -68,6 +68,7 @@ func TestTrust(t *testing.T) {
 			{"95 %", got.Inside, cover(1.959963984540054), 0.02},
 			{"half width", got.Half, 1.959963984540054 * c.claim, 1e-9},
 			{"ratio", got.Ratio, math.Sqrt(1+c.bias*c.bias) / c.claim, 0.05},
+			{"RMS residual", got.Residual(), math.Sqrt(1 + c.bias*c.bias), 0.05 * (1 + c.bias)},
 			{"width over spread", got.WidthOverSpread, c.claim / c.spread, 1e-12},
 		} {
 			assert.InDelta(t, x.want, x.got, x.tol, "bias %g, claim %g: %s", c.bias, c.claim, x.name)
@@ -126,19 +127,21 @@ func TestTrustErrors(t *testing.T) {
 }
 
 // Intervals that are given are judged, and not the ones of normal laws. By hand, three of the residuals 1, −1, 3 and 0
-// lie within 2, and one lies within the half widths 0.5 and 1.5 of the rows.
+// lie within 2, and one lies within the half widths 0.5 and 1.5 of the rows. Their mean square is 11/4, which does not
+// depend on the variances 4 and 9 that the model predicts.
 func TestTrustOfIntervals(t *testing.T) {
 	s := Set{Set: triplets.Set{N: 2, Out: 1, Y1: []float64{1, 3}, Y2: []float64{-1, 0}, Run: []int{0, 1}}}
 	s.Mu = []float64{0, 0}
 	narrow := []float64{0.5, 1.5}
 	half := []float64{2, 2}
-	g := TrustOf(s, []float64{4, 4}, nil, []float64{10}, []int{0},
+	g := TrustOf(s, []float64{4, 9}, nil, []float64{10}, []int{0},
 		&Intervals{Level: 0.98, Half: half, At: [4][]float64{narrow, half, half, {3, 3}}})
 
 	assert.Equal(t, 0.98, g.Level)
 	assert.Equal(t, 0.75, g.Inside)
 	assert.Equal(t, [4]float64{0.25, 0.75, 0.75, 1}, g.At)
 	assert.Equal(t, 2.0, g.Half)
+	assert.InDelta(t, math.Sqrt(11.0/4), g.Residual(), 1e-12, "RMS residual")
 	assert.False(t, g.Claimed)
 	assert.InDelta(t, 2/(10*1.959963984540054), g.WidthOverSpread, 1e-12, "width over spread")
 }
