@@ -185,10 +185,12 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-// Expected: the number of groups with at least 90 % inside.
+// Expected: the number of groups with at least 90 % inside, counted by hand.
 func TestLeftOutInside(t *testing.T) {
 	c := interval.Calibration{Groups: []interval.GroupResult{group(1, 0.9), group(1, 0.899), group(1, 1)}}
 	assert.Equal(t, 2, c.LeftOutInside())
+	assert.Equal(t, 1, interval.Covered(c.Groups[:2]), "the first two groups")
+	assert.Equal(t, 0, interval.Covered(nil), "no groups")
 }
 
 // Outcomes are given in another unit. Expected: intervals in this unit, and the same record, whose squares, widths

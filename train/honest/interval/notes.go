@@ -47,9 +47,12 @@ const mostInside = 0.9
 
 // LeftOutInside returns the number of left-out groups of which at least 90 % of the values were inside the intervals
 // that the other groups give.
-func (c *Calibration) LeftOutInside() int {
+func (c *Calibration) LeftOutInside() int { return Covered(c.Groups) }
+
+// Covered returns the number of groups of which at least 90 % of the values were inside the intervals.
+func Covered(groups []GroupResult) int {
 	n := 0
-	for _, g := range c.Groups {
+	for _, g := range groups {
 		if g.Inside >= mostInside {
 			n++
 		}
