@@ -61,14 +61,19 @@ const rounding = 1e-6
 // isBeyond reports whether p is farther from the measured groups than other.
 func (p place) isBeyond(other place) bool { return p.Distance > other.Distance*(1+rounding) }
 
-// addTest adds the held-out part of the split in the folder dir. model is the calibrated model of the split.
+// addTest adds the held-out part of the split in the folder dir. model is the calibrated model of the split. Without a
+// calibration, and without a table of the held-out conditions, these conditions are not known.
 func (m *Models) addTest(dir string, model *honest.Model, records []score.OutcomeTrust) error {
 	part := heldOutPart{records: records}
 	m.Intervals = worstOf(m.Intervals, records)
+	if model == nil || model.Calibration == nil {
+		m.tests = append(m.tests, part)
+		return nil
+	}
+
 	path := filepath.Join(dir, heldOutFile)
 	tab, err := table.ReadVerified(path)
-	isKnown := model != nil && model.Calibration != nil && !errors.Is(err, fs.ErrNotExist)
-	if !isKnown {
+	if errors.Is(err, fs.ErrNotExist) {
 		m.tests = append(m.tests, part)
 		return nil
 	}
@@ -194,17 +199,16 @@ func leftOutAt(calibration *interval.Calibration, p place) string {
 		return ""
 	}
 
-	like := *calibration
-	like.Groups = nil
+	var like []interval.GroupResult
 	for _, group := range calibration.Groups {
 		isOutside := group.Outside > 0
 		farthest := place{Where: interval.Where{Distance: group.Farthest}}
 		if isOutside == (p.class == interval.Outside) && !p.isBeyond(farthest) {
-			like.Groups = append(like.Groups, group)
+			like = append(like, group)
 		}
 	}
 
-	if like.Groups == nil {
+	if like == nil {
 		return ""
 	}
 
@@ -216,5 +220,5 @@ func leftOutAt(calibration *interval.Calibration, p place) string {
 		where = " between others"
 	}
 
-	return fmt.Sprintf("left-out groups%s: %d of %d covered", where, like.LeftOutInside(), len(like.Groups))
+	return fmt.Sprintf("left-out groups%s: %d of %d covered", where, interval.Covered(like), len(like))
 }

@@ -2,12 +2,15 @@ package predict
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"doubletake/train/honest"
 	"doubletake/train/honest/interval"
 )
 
@@ -51,6 +54,76 @@ func TestRecordOfTheClass(t *testing.T) {
 
 		assert.Equal(t, 2, rows, "%s: rows of outcomes", c.name)
 		assert.Equal(t, c.says, strings.Contains(text.String(), noRecordLine), "%s: %s", c.name, &text)
+	}
+}
+
+// The legend explains the distance if, and only if, the words of a position state one. Expected: a distance if b lies
+// between the measured groups 0, 1, 2 and 4 or beyond them, and none if b is one of them.
+func TestLegendOfDistances(t *testing.T) {
+	m := opened(t, split(t))
+	for _, c := range []struct {
+		at   string
+		want bool
+	}{
+		{"a=1,b=3", true},
+		{"a=1,b=4.5", true},
+		{"a=1,b=-1", true},
+		{"a=9,b=3", true},
+		{"a=1,b=2", false},
+		{"a=9,b=2", false},
+		{"a=0.9,b=1", false},
+	} {
+		x, things, err := m.ParseAt(c.at)
+		require.NoError(t, err)
+
+		answer, err := m.Answer(context.Background(), x, Options{Extrapolate: true, Things: things})
+		require.NoError(t, err)
+
+		var text strings.Builder
+		require.NoError(t, answer.Table(&text))
+
+		assert.Equal(t, c.want, strings.Contains(text.String(), "(distance "), "%s: words of the position", c.at)
+		assert.Equal(t, c.want, strings.Contains(text.String(), " Distance: "), "%s: legend", c.at)
+	}
+}
+
+// A missing table of the held-out conditions leaves them unknown. A damaged table is an error that names it, unless the
+// split has no calibrated model: the table is then of no use, and is not read.
+func TestHeldOutTable(t *testing.T) {
+	damaged := []byte("not a table")
+	for _, c := range []struct {
+		name     string
+		table    []byte // nil: the table is removed
+		hasModel bool
+		want     string // of the error; "": none
+	}{
+		{"missing", nil, true, ""},
+		{"damaged", damaged, true, heldOutFile},
+		{"damaged, without a calibrated model", damaged, false, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "splits", "b3")
+			require.NoError(t, os.CopyFS(dir, os.DirFS(split(t))))
+			require.NoError(t, os.Remove(filepath.Join(dir, heldOutFile)))
+			if c.table != nil {
+				require.NoError(t, os.WriteFile(filepath.Join(dir, heldOutFile), c.table, 0o600))
+			}
+
+			if !c.hasModel {
+				require.NoError(t, os.Remove(filepath.Join(dir, honest.File)))
+			}
+
+			m, err := Open(dir, nil)
+			if c.want != "" {
+				require.ErrorContains(t, err, filepath.Join(dir, c.want))
+				return
+			}
+
+			require.NoError(t, err)
+			for _, part := range m.tests {
+				assert.Nil(t, part.places, "places of the held-out conditions")
+			}
+		})
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -266,11 +265,16 @@ func (a *Answer) legend(text *strings.Builder) {
 	}
 }
 
-// printsDistances reports whether the position of a condition contains a distance.
+// printsDistances reports whether the words of the position of a condition state a distance.
 func (a *Answer) printsDistances() bool {
-	return slices.ContainsFunc(a.Recommended.Position, func(position string) bool {
-		return strings.Contains(position, distanceWord)
-	})
+	for i, where := range a.Recommended.Where {
+		isOfGroups := a.Recommended.Query(i).Scale == nil // otherwise the words are those of Query.Words
+		if isOfGroups && isApart(a.Honest.Calibration, where) {
+			return true
+		}
+	}
+
+	return false
 }
 
 // intervalHead returns the head of the column of intervals with the given level.

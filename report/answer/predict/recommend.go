@@ -311,26 +311,34 @@ func nameOf(things []map[string]string, i int, label string) string {
 	return things[i][label]
 }
 
-// distanceWord begins the distance in the words of position.
-const distanceWord = "(distance "
+// isApart reports whether a condition lies between the measured values of the groups' condition, or beyond them. The
+// condition then has a distance. Labels have no values.
+func isApart(calibration *interval.Calibration, where interval.Where) bool {
+	hasNeighbour := !math.IsNaN(where.Below) || !math.IsNaN(where.Above)
+	return calibration.Axis != nil && hasNeighbour && where.Below != where.Above
+}
 
 // position says where a condition lies among the groups. kind is the kind of the data: measured or simulated.
 func position(calibration *interval.Calibration, where interval.Where, kind string) string {
-	distance := distanceWord + twoDigits(where.Distance) + ")"
+	name := calibration.Condition
 	switch {
 	case calibration.Axis == nil && where.Distance == scale.Known:
-		return "of a " + calibration.Condition + " that was measured"
-	case calibration.Axis == nil, math.IsNaN(where.Below) && math.IsNaN(where.Above):
-		return "taken for a new " + calibration.Condition
-	case where.Below == where.Above:
-		return fmt.Sprintf("%s %.4g was %s", calibration.Condition, where.Below, kind)
-	case math.IsNaN(where.Below):
-		return fmt.Sprintf("below the lowest %s %s, %.4g %s",
-			kind, calibration.Condition, where.Above, distance)
-	case math.IsNaN(where.Above):
-		return fmt.Sprintf("above the highest %s %s, %.4g %s", kind, calibration.Condition, where.Below, distance)
+		return "of a " + name + " that was measured"
+	case calibration.Axis != nil && where.Below == where.Above:
+		return fmt.Sprintf("%s %.4g was %s", name, where.Below, kind)
+	case !isApart(calibration, where):
+		return "taken for a new " + name
 	}
 
-	return fmt.Sprintf("between the %s %s %.4g and %.4g %s",
-		kind, calibration.Condition, where.Below, where.Above, distance)
+	var words string
+	switch {
+	case math.IsNaN(where.Below):
+		words = fmt.Sprintf("below the lowest %s %s, %.4g", kind, name, where.Above)
+	case math.IsNaN(where.Above):
+		words = fmt.Sprintf("above the highest %s %s, %.4g", kind, name, where.Below)
+	default:
+		words = fmt.Sprintf("between the %s %s %.4g and %.4g", kind, name, where.Below, where.Above)
+	}
+
+	return words + " (distance " + twoDigits(where.Distance) + ")"
 }
