@@ -134,7 +134,7 @@ func (s Split) verdictInWords() verdictWords {
 // 15 runs)". Rows of tables have the name of the split. The name is left out if the part in words begins with it.
 func (s Split) heldWords(runs int) string {
 	held := cmp.Or(clean(s.HeldOut), clean(s.Name))
-	short := strings.NewReplacer(" and ", ",", " ", "")
+	short := strings.NewReplacer(" and ", ",", ", ", ",", " = ", "=") // as the names of splits are written
 	rest, isPrefix := strings.CutPrefix(short.Replace(held), short.Replace(clean(s.Name)))
 	isNamed := s.Name == "" || isPrefix && !beginsWithWordSign(rest)
 

@@ -77,6 +77,9 @@ func TestHeldWords(t *testing.T) {
 		{"blades=1", "blades = 12", "blades=1 (blades = 12 held out, 15 runs)"},
 		{"rpm=3", "rpm = 3.5", "rpm=3 (rpm = 3.5 held out, 15 runs)"},
 		{"b", "blades = 2", "b (blades = 2 held out, 15 runs)"},
+		{"all", "all predicted pairs", "all predicted pairs held out (15 runs)"},
+		{"blades=2,rpm=300", "blades = 2 and rpm = 300", "blades = 2 and rpm = 300 held out (15 runs)"},
+		{"blades=2, rpm=300", "blades = 2 and rpm = 300", "blades = 2 and rpm = 300 held out (15 runs)"},
 	} {
 		assert.Equal(t, c.want, Split{Name: c.name, HeldOut: c.heldOut}.heldWords(15), c.name)
 	}
