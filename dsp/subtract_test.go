@@ -10,11 +10,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Expected: the correction K1 by the formula of ISO 3744:2010, 8.2.3, to two decimals. It is infinite for a level that
+// Expected: the correction K1 by the formula of ISO 3744:2010, 8.2.3, to three decimals. It is infinite for a level that
 // is not above the background.
 func TestHighDB(t *testing.T) {
-	for above, want := range map[float64]float64{3: 3.02, 6: 1.26, 10: 0.46, 15: 0.14, 20: 0.04} {
-		assert.InDelta(t, want, HighDB(above), 0.005, "%g dB above", above)
+	for above, want := range map[float64]float64{
+		0.5: 9.636, 1: 6.868, 1.5: 5.345, 2: 4.329, 2.5: 3.589, 3: 3.021, 3.5: 2.570, 4: 2.205,
+		4.5: 1.903, 5: 1.651, 6: 1.256, 7: 0.967, 8: 0.749, 9: 0.584, 10: 0.458, 11: 0.359,
+		12: 0.283, 13: 0.223, 14: 0.176, 15: 0.140, 17: 0.088, 20: 0.044, 25: 0.014, 30: 0.004,
+	} {
+		assert.InDelta(t, want, HighDB(above), 0.0005, "%g dB above", above)
 	}
 
 	assert.True(t, math.IsInf(HighDB(0), 1), "at the background")
