@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Expected: the correction K1 by the formula of ISO 3744:2010, 8.2.3, to three decimals. It is infinite for a level that
-// is not above the background.
+// Expected: the correction K1 by the formula of ISO 3744:2010, 8.2.3, to three decimals. It is infinite for a level
+// that is not above the background.
 func TestHighDB(t *testing.T) {
 	for above, want := range map[float64]float64{
 		0.5: 9.636, 1: 6.868, 1.5: 5.345, 2: 4.329, 2.5: 3.589, 3: 3.021, 3.5: 2.570, 4: 2.205,

@@ -108,7 +108,7 @@ func TestTerminalHostile(t *testing.T) {
 	}
 }
 
-// afterColumn returns the text right of so many display columns.
+// afterColumn returns the text to the right of the given number of display columns.
 func afterColumn(s string, columns int) string {
 	n := 0
 	for i, r := range s {

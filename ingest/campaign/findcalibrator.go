@@ -10,7 +10,7 @@ import (
 )
 
 // takeCalibrator replaces the pattern of the calibrator's recordings by the recordings that it finds, in a copy of the
-// settings of the calibration. It returns files without the calibrator's recordings, which are no measurements of the
+// settings of the calibration. It returns files without the calibrator's recordings, which are not measurements of the
 // campaign. It returns a *setting.Error if no recording has a name of the pattern, or if no file is left.
 func takeCalibrator(settings *setting.Campaign, project setting.Project, files []string) ([]string, error) {
 	if settings.Calibration == nil || settings.Calibration.Calibrator == nil {

@@ -70,7 +70,7 @@ func TestStatementsOfHeaders(t *testing.T) {
 	}
 }
 
-// Words that count runs and repeats are no settings in headers of files either. The exceptions begin names of
+// Words that count runs and repeats are not settings in headers of files either. The exceptions begin names of
 // settings.
 func TestCountersAreNoSettings(t *testing.T) {
 	settings := map[string]string{"tow": "tow speed", "take": "take-off angle"}

@@ -170,7 +170,7 @@ func TestReadTableRefused(t *testing.T) {
 	}
 }
 
-// Options that contradict each other are refused before the file is opened: "x" is no file.
+// Options that contradict each other are refused before the file is opened: "x" is not a file.
 func TestTableOptionsRefused(t *testing.T) {
 	for name, o := range map[string]TableOptions{
 		"no inputs":  {Y1: []string{"a"}, Y2: []string{"b"}},

@@ -25,7 +25,7 @@ type tareRecording struct {
 func isPattern(name string) bool { return strings.Contains(name, "{") }
 
 // TakePatterns finds the recordings without wind that the settings name by a pattern or by a path. It returns files
-// without these recordings, because they are no measurements of the campaign. A file that is named by its path remains
+// without these recordings, because they are not measurements of the campaign. A file that is named by its path remains
 // a measurement if the campaign has a table of conditions, which may have a row for it.
 func (t *tareFinder) TakePatterns(files []string) ([]string, error) {
 	t.recordings = map[string][]tareRecording{}

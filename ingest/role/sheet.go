@@ -184,7 +184,7 @@ func (s *Sheet) isCounter(column *Column) bool {
 	return s.isLastNumber(column) && first == 1 && n <= mostCounted && 2*n <= s.Rows
 }
 
-// leadingZero matches numbers such as 007. The zero of 0.5 and 0p5 is no leading zero.
+// leadingZero matches numbers such as 007. The zero of 0.5 and 0p5 is not a leading zero.
 var leadingZero = regexp.MustCompile(`^0[0-9]`)
 
 // differsWithinDays reports whether a column has another value in each row of a day, and its word is not the word of a

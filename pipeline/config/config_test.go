@@ -36,7 +36,7 @@ func TestBadFiles(t *testing.T) {
 	}
 }
 
-// The names of the ends of an interval are no conditions, each alone and together. The names are those of columns of
+// The names of the ends of an interval are not conditions, each alone and together. The names are those of columns of
 // the table conditions.
 func TestInsideNamesNoIntervals(t *testing.T) {
 	for inside, found := range map[string]string{

@@ -76,7 +76,7 @@ func TestNamesWithDots(t *testing.T) {
 	assert.Len(t, file.Experiments, 3)
 }
 
-// A merge key of YAML 1.1 is no key of a section. The error says what to write instead.
+// A merge key of YAML 1.1 is not a key of a section. The error says what to write instead.
 func TestMergeKey(t *testing.T) {
 	_, err := Parse("p.yaml", []byte("version: 1\nexperiments:\n  a: &a {}\n  b:\n    <<: *a\n"))
 	assert.ErrorContains(t, err, "p.yaml:5:5: experiments.b: merging keys with << is not possible; write the keys out")

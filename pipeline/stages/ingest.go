@@ -23,7 +23,7 @@ import (
 //   - 6: axes are found by their names, and units of time are read
 //   - 7: clipped floating-point samples and levels that are apart are reported
 //   - 8: headers of text files, codes for missing values and spikes are found
-//   - 9: rows of units and positions below the names of text files are no samples
+//   - 9: rows of units and positions below the names of text files are not samples
 //   - 10: rows that differ only in what was measured alongside repeat each other
 //   - 11: conditions, settings and channels that are implausible in their units are reported
 //   - 12: tops that an amplifier cut off are reported as clipping, and recordings that are cut short
@@ -31,11 +31,11 @@ import (
 //   - 14: the conditions of all microphones of a run are compared with their units, not only those of the first;
 //     two gains of one microphone are refused
 //   - 15: dates may change the year, and may have the day before the month
-//   - 16: a byte-order mark before lines with labels is skipped, and infinite values behind times are no names;
+//   - 16: a byte-order mark before lines with labels is skipped, and infinite values behind times are not names;
 //     further headers of angles are known
 //   - 17: dates beside points, zeros before points, and further headers are read
 //   - 18: a rate that is stated shows whether whole times without a unit are ms or µs
-//   - 19: a first sample with signs for missing values is no row of units
+//   - 19: a first sample with signs for missing values is not a row of units
 const ingestVersion = 19
 
 // Outputs of the tasks of this stage.

@@ -14,7 +14,7 @@ import (
 )
 
 // The recordings of a calibrator by a pattern of their names are those of the channels in the names, in the order of
-// the names, and are no recordings of the campaign. Expected scales: 1.0024 Pa (94 dB) over the rms of each tone.
+// the names, and are not recordings of the campaign. Expected scales: 1.0024 Pa (94 dB) over the rms of each tone.
 func TestCalibratorPattern(t *testing.T) {
 	files := map[string]string{
 		"a_3000.npy": npyFile(constant(9, 1), constant(9, 1)), "cal/Mikro_2.npy": npyFile(tone(30000, 10000, 1000, 0.2)),

@@ -119,7 +119,7 @@ func TestLabelsOfNamesAndTables(t *testing.T) {
 
 // The run of a recording comes from a column of the table of conditions, which is called run or named by the
 // configuration, or from the name of the file. It is a number or a name, and no condition. The table of conditions, and
-// a file that is called like a glob, are no recordings.
+// a file that is called like a glob, are not recordings.
 func TestNamedRuns(t *testing.T) {
 	x := npyFile(count(100, 1))
 	// "*" also matches the log, which must not become a recording: case own-table.

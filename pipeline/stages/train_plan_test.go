@@ -115,7 +115,7 @@ func TestSeeds(t *testing.T) {
 }
 
 // A setting changes the keys of the tasks that depend on it, and no others. Letters stand for the tasks: n for the
-// network, m for a method that is no ensemble, e for the ensemble, h for the calibration on left-out groups.
+// network, m for a method that is not an ensemble, e for the ensemble, h for the calibration on left-out groups.
 func TestTrainKeys(t *testing.T) {
 	const base = "{inputs: [rpm, blades], seeds: 1, compare: [constant, ensemble], " +
 		"optimizer: {epochs: 50}, estimate: {samples: 8}, loss: {pairs: swap}, model: {dropout: 0.1}, " +

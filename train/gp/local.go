@@ -10,8 +10,8 @@ import (
 // data. But the outcome may jump in one region and be smooth elsewhere: at a jump, errors at conditions that are left
 // out are large for their claims.
 
-// localPrior is the weight of the mean over all conditions in a local scale: that of so many conditions at the same
-// place.
+// localPrior is the weight of the mean over all conditions in a local scale. The mean counts as much as this number of
+// conditions at the same place.
 const localPrior = 2.0
 
 // mostLeftOut is the largest number of rows whose errors make local scales.

@@ -66,7 +66,7 @@ type operand struct {
 	row, column int
 }
 
-// The assembly multiplies panels of so many columns.
+// These are the numbers of columns in the panels that the assembly multiplies.
 const (
 	panelAVX2   = Lane
 	panelAVX512 = 2 * Lane

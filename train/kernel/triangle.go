@@ -94,7 +94,7 @@ func (s *solving) solve(n int, divide bool) {
 
 const (
 	dotColumns = 64 // greatest number of rows of b in SubtractDots
-	dotParts   = 4  // gonum adds a dot product in so many sums
+	dotParts   = 4  // number of sums that gonum adds a dot product in
 )
 
 // dotSums has the partial sums of a block in SubtractDots: [part][row][column].

@@ -40,7 +40,7 @@ func TestPattern(t *testing.T) {
 			"Speed{speed}/angle{alpha_deg}.txt", "Speed2/notes1.txt",
 		},
 		{[]string{"run-1_rpm2000.wav", "run-2_rpm3000.wav"}, "run-{_}_rpm{rpm}.wav", ""},
-		// Numbers that name a run are no conditions; words after their number are names.
+		// Numbers that name a run are not conditions; words after their number are names.
 		{
 			[]string{"2blades/3000/take1.wav", "2blades/4000/take2.wav", "3blades/3000/take1.wav"},
 			"{blades}blades/{condition}/take{_}.wav", "",
@@ -534,7 +534,7 @@ func TestRisingColumn(t *testing.T) {
 }
 
 // Arrays with a value for each microphone are proposed as conditions, axes and
-// settings are no channels. The files are those of the readers' tests.
+// settings are not channels. The files are those of the readers' tests.
 func TestPerChannelArrays(t *testing.T) {
 	for name, want := range map[string][]string{
 		"../arrays/ISAE_2_square20_L0.h5": {"L0.h5: channel", "a spectrum over /ISAE_2_square20_L0/freq"},

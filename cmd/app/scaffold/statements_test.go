@@ -119,7 +119,7 @@ func TestSweepsAreNoSamples(t *testing.T) {
 }
 
 // Loggers write samples without names of columns and with a clock that nothing shows. Few values of a coarse converter
-// repeat often, but such rows are no results: the counter and the clock must not become outcomes or runs of a table.
+// repeat often, but such rows are not results: the counter and the clock must not become outcomes or runs of a table.
 func TestNumberedColumnsAreSamples(t *testing.T) {
 	rng := rand.New(rand.NewPCG(68, 1))
 	dir := t.TempDir()

@@ -14,8 +14,8 @@ import (
 	"doubletake/ingest/format/internal/raw"
 )
 
-// maxRows bounds the rows of a file. Columns without values (of nulls, of runs) may state any number of rows. No file
-// of values has so many.
+// maxRows bounds the rows of a file. Columns without values (of nulls, of runs) may state any number of rows. A file
+// with values has fewer.
 const maxRows = 1 << 48
 
 // maxMessages bounds the messages of a stream.

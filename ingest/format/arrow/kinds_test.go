@@ -145,7 +145,7 @@ func (w *kindWriter) numbers() {
 	w.add("no column", arrow.NewSchema(nil, nil), nil)
 }
 
-// long adds files with so many values that they are compressed in several blocks: 40,000 of period 250, and noise.
+// long adds files whose values fill several compressed blocks: 40,000 values of period 250, and noise.
 func (w *kindWriter) long() {
 	long := arrow.NewSchema([]arrow.Field{field("x", arrow.PrimitiveTypes.Float64)}, &rate)
 	b := array.NewRecordBuilder(memory.DefaultAllocator, long)

@@ -189,7 +189,7 @@ func TestSchedulers(t *testing.T) {
 }
 
 // A task that fails is tried three times, and the other task is made. The error has the task's words and the path of
-// the log. The driver finds the notes of the failures also below a folder whose name is no valid pattern.
+// the log. The driver finds the notes of the failures also below a folder whose name is not a valid pattern.
 func TestFailingTask(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "runs [1")
 	require.NoError(t, os.MkdirAll(dir, 0o755))
