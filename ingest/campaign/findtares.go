@@ -13,7 +13,6 @@ import (
 	"doubletake/ingest/condition"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/setting"
-	"doubletake/ingest/units"
 	"doubletake/internal/lists"
 )
 
@@ -21,7 +20,7 @@ import (
 type tareFinder struct {
 	Campaign   *setting.Campaign
 	Project    setting.Project
-	Convert    map[string]units.Named     // conversions of the conditions that names of files state
+	Spellings  condition.Spellings
 	recordings map[string][]tareRecording // by the pattern that finds them; TakePatterns fills it
 }
 

@@ -59,7 +59,7 @@ func NewInventory(settings setting.Campaign, project setting.Project) *Inventory
 // FindFiles finds the recordings that the settings name, except recordings of the background and of a calibrator, and
 // recordings without wind. It reads the tables of conditions and of microphones and the pattern of file names.
 func (v *Inventory) FindFiles() error {
-	v.tares = &tareFinder{Campaign: &v.Settings, Project: v.Project}
+	v.tares = &tareFinder{Campaign: &v.Settings, Project: v.Project, Spellings: v.Roles.Spellings}
 	if v.Settings.Sidecar != nil {
 		v.sidecar = v.Settings.Sidecar.Values
 	}

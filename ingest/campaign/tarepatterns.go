@@ -10,6 +10,7 @@ import (
 	"doubletake/ingest/condition"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/setting"
+	"doubletake/ingest/units"
 )
 
 // This file finds the recordings without wind that a pattern describes, such as tare: {file:
@@ -53,6 +54,10 @@ func (t *tareFinder) TakePatterns(files []string) ([]string, error) {
 			return nil, setting.Errorf("balance.tare."+entry.key, "%v", err)
 		}
 
+		if err := t.settleStated(recordings); err != nil {
+			return nil, err
+		}
+
 		t.recordings[entry.text] = recordings
 		isTare := func(file string) bool {
 			return slices.ContainsFunc(recordings, func(own tareRecording) bool { return own.name == file })
@@ -94,6 +99,31 @@ func findTareRecordings(text, dir string) ([]tareRecording, error) {
 	}
 
 	return recordings, nil
+}
+
+// settleStated turns what the names of recordings without wind state into the conditions of the runs: numbers in the
+// units of the conditions' names, and the names that spellings mean.
+func (t *tareFinder) settleStated(recordings []tareRecording) error {
+	for _, unit := range t.Campaign.Units {
+		conversion, err := units.ToName(unit.Name, unit.Value)
+		if err != nil {
+			return setting.Errorf("units."+unit.Name, "%v", err)
+		}
+
+		for _, recording := range recordings {
+			for i, cond := range recording.stated {
+				if cond.Column == unit.Name && !cond.IsName {
+					recording.stated[i].Value = conversion.Apply(cond.Value)
+				}
+			}
+		}
+	}
+
+	for _, recording := range recordings {
+		t.Spellings.Rename(recording.stated)
+	}
+
+	return nil
 }
 
 // tareOf returns the recording without wind of a pattern whose name states the conditions of all runs of a file. It
@@ -156,12 +186,7 @@ func (t *tareFinder) fits(known condition.Values, stated []condition.Condition) 
 				return false, nil
 			}
 		case isNumber:
-			value := cond.Value
-			if conversion, isConverted := t.Convert[cond.Column]; isConverted {
-				value = conversion.Apply(value)
-			}
-
-			if !tolerances[cond.Column].Equal(number, value) {
+			if !tolerances[cond.Column].Equal(number, cond.Value) {
 				return false, nil
 			}
 		default:

@@ -15,6 +15,7 @@ var tareForms = []struct {
 	runs, tares string // names without endings
 	pattern     string
 	file, after string // the settings
+	settings    string // other settings of ingest
 	want        string // the recordings of each run; two of a run are joined by "+"
 	refusal     string
 }{
@@ -102,6 +103,21 @@ var tareForms = []struct {
 		pattern: "a{alpha_deg}", file: "tare_a{alpha_deg}", want: "tare_am2 tare_a2",
 	},
 	{
+		name: "a speed in another unit than its name states", runs: "u72_a2 u108_a2", tares: "tare_u72 tare_u108",
+		pattern: "u{u_inf_m_s}_a{alpha_deg}", file: "tare_u{u_inf_m_s}", settings: "units: {u_inf_m_s: km/h}, ",
+		want: "tare_u72 tare_u108",
+	},
+	{
+		name: "an angle in another unit that is near zero", runs: "a0 a0.1", tares: "tare_a0 tare_a0.1",
+		pattern: "a{alpha_deg}", file: "tare_a{alpha_deg}", settings: "units: {alpha_deg: rad}, ",
+		want: "tare_a0 tare_a0.1",
+	},
+	{
+		name: "other writings of a name", runs: "mA_a2 mB_a2", tares: "tare_ma tare_mB",
+		pattern: "m{m:text}_a{alpha_deg}", file: "tare_m{m:text}", settings: "spellings: {a: A}, ",
+		want: "tare_ma tare_mB",
+	},
+	{
 		name: "an additional recording without a run", runs: "u20_a2", tares: "tare_u20 tare_u30",
 		pattern: "u{u_inf_m_s}_a{alpha_deg}", file: "tare_u{u_inf_m_s}", want: "tare_u20",
 	},
@@ -156,7 +172,7 @@ func TestTareForms(t *testing.T) {
 				after = `, after: "` + form.after + `.npy", drift: mean`
 			}
 
-			ingest := `{files: "*.npy", pattern: "` + form.pattern + `.npy", ` + constants +
+			ingest := `{files: "*.npy", pattern: "` + form.pattern + `.npy", ` + constants + form.settings +
 				`rate_hz: 1000, columns: {fx_n: Fx, fz_n: Fz}, axes: body, balance: {voltages: ["1", "2"], ` +
 				`matrix_file: m.csv, blockage: none, angle: alpha_deg, tare: {interpolation: mean, file: "` + form.file +
 				`.npy"` + after + `}}}`

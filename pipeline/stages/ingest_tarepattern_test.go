@@ -47,3 +47,29 @@ func TestTarePattern(t *testing.T) {
 		refused(t, files, sections+tare+`}}}`, halves, want)
 	}
 }
+
+// The unit that the settings state for a condition counts in the names of the recordings without wind too, whether the
+// names of the runs or a table state their condition. 72 km/h are 20 m/s.
+func TestTareUnits(t *testing.T) {
+	x := npyFile(count(100, 1), count(100, 2))
+	files := map[string]string{
+		"m.csv": "Fx,1,2\nFz,3,4\n", "a_u72.npy": x, "a_u108.npy": x, "tare_u72.npy": x, "tare_u108.npy": x,
+		"conditions.csv": "file,u_inf_m_s\na_u72.npy,72\na_u108.npy,108\n",
+		"converted.csv":  "file,u_inf [km/h]\na_u72.npy,72\na_u108.npy,108\n",
+	}
+
+	const sections = `files: "*.npy", units: {u_inf_m_s: km/h}, constants: {alpha_deg: 2}, rate_hz: 1000, ` +
+		`columns: {fx_n: Fx, fz_n: Fz}, axes: body, balance: {voltages: ["1", "2"], matrix_file: m.csv, ` +
+		`blockage: none, angle: alpha_deg, tare: {interpolation: mean, file: "tare_u{u_inf_m_s}.npy"}}}`
+	for _, source := range []string{
+		`pattern: "{_}_u{u_inf_m_s}.npy"`,
+		`conditions: conditions.csv`,
+		`conditions: converted.csv, log: {columns: {u_inf_m_s: "u_inf [km/h]"}}`,
+	} {
+		b := planFiles(t, files, "{"+source+", "+sections, "{triplets: split-halves}")
+		for _, file := range b.Recordings.Files {
+			require.Len(t, file.Tares, 1, source)
+			assert.Equal(t, "tare"+file.Name[1:], file.Tares[0], source)
+		}
+	}
+}
