@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"doubletake/ingest/condition"
-	"doubletake/internal/lists"
 )
 
 // Conditions lists the distinct conditions of pairs, in the order of their first pairs.
@@ -12,21 +11,11 @@ func (p *PairTable) Conditions() condition.Rows {
 	var rows condition.Rows
 	known := map[string]bool{}
 	for i := range p.N {
-		var numbers []float64
-		for _, column := range p.X {
-			numbers = append(numbers, column[i])
-		}
-
-		var names []string
-		for _, column := range p.Texts {
-			names = append(names, column[i])
-		}
-
-		key := fmt.Sprintf("%v %q", numbers, names)
+		key := fmt.Sprintf("%v %q", rowOf(p.X, i), rowOf(p.Texts, i))
 		if !known[key] {
 			known[key] = true
 			rows = append(rows, condition.Values{
-				Numbers: lists.Map(p.Inputs, numbers), Names: lists.Map(p.Labels, names),
+				Numbers: namedRow(p.Inputs, p.X, i), Names: namedRow(p.Labels, p.Texts, i),
 			})
 		}
 	}

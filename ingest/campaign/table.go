@@ -292,9 +292,9 @@ func (r *tableReader) deriveConditions(path string) error {
 // derive returns the conditions and outcomes of row i with those that are derived from them and from the labels, by
 // name. y are the outcomes of all rows; nil: no outcomes are derived.
 func (r *tableReader) derive(i int, y [][]float64) (map[string]float64, error) {
-	values := lists.Map(r.Inputs, rowOf(r.X, i))
-	texts := lists.Map(r.Labels, rowOf(r.Texts, i))
-	maps.Copy(values, lists.Map(r.Outcomes, rowOf(y, i)))
+	values := namedRow(r.Inputs, r.X, i)
+	texts := namedRow(r.Labels, r.Texts, i)
+	maps.Copy(values, namedRow(r.Outcomes, y, i))
 	if err := r.options.Derive.AddConditions(values, texts); err != nil {
 		return nil, err
 	}
@@ -319,6 +319,16 @@ func rowOf[T any](columns [][]T, i int) []T {
 	cells := make([]T, len(columns))
 	for k, c := range columns {
 		cells[k] = c[i]
+	}
+
+	return cells
+}
+
+// namedRow returns row i of columns by the names of the columns. The map is empty if there are no columns.
+func namedRow[T any](names []string, columns [][]T, i int) map[string]T {
+	cells := make(map[string]T, len(columns))
+	for k, column := range columns {
+		cells[names[k]] = column[i]
 	}
 
 	return cells

@@ -14,7 +14,6 @@ func Example() {
 
 	even := func(v int) bool { return v%2 == 0 }
 	fmt.Println(lists.Split(squares, even))
-	fmt.Println(lists.Map([]string{"a", "b", "c"}, squares[:2]))
 
 	m := []float64{1, 2, 3, 4, 5, 6} // 3×2
 	fmt.Println(lists.Rows(m, 2, []int{2, 0}), lists.Column(m, 2, 1))
@@ -26,7 +25,6 @@ func Example() {
 	// Output:
 	// [0 1 2] [0 1 4 9] true
 	// [0 4] [1 9]
-	// map[a:0 b:1]
 	// [5 6 1 2] [2 4 6]
 	// [0 1 0] [b a] [[0 2] [1]]
 	// [b a] true

@@ -121,16 +121,6 @@ func Alike[T comparable](list []T) [][]int {
 	return places
 }
 
-// Map returns the values by their names. There must be at least as many names as values. The result is never nil.
-func Map[T any](names []string, values []T) map[string]T {
-	named := make(map[string]T, len(names))
-	for k, v := range values {
-		named[names[k]] = v
-	}
-
-	return named
-}
-
 // Rows returns the given rows of v, a row-major matrix with the given number of columns. It returns nil if v is nil,
 // and an empty slice if v is not nil and rows is empty.
 func Rows[T any](v []T, columns int, rows []int) []T {
