@@ -1,6 +1,8 @@
 package gp
 
 import (
+	"context"
+
 	"doubletake/internal/lists"
 
 	"gonum.org/v1/gonum/floats"
@@ -21,10 +23,10 @@ const mostLeftOut = 400
 // process of the only outcome of m. With the squared error over its variance q of each row that is left out, the mean
 // q̄ of these ratios, and the correlation ρ of the Matérn kernels with this row, the scale is (w·q̄ + Σρq)/(w + Σρ)/q̄,
 // where w is localPrior.
-func (m *Model) localScales(z []float64) ([]float64, error) {
+func (m *Model) localScales(ctx context.Context, z []float64) ([]float64, error) {
 	p := &m.process[0]
 	rows := lists.Evenly(lists.Numbers(p.n), mostLeftOut)
-	ratios, err := p.errorRatios(rows)
+	ratios, err := m.errorRatios(ctx, rows)
 	if err != nil {
 		return nil, err
 	}
@@ -61,25 +63,18 @@ func (m *Model) stationary() covariance {
 	return newCovariance(h, m.Others)
 }
 
-// errorRatios returns, for each of some rows, the squared error over its variance if the row is left out.
-func (p *process) errorRatios(rows []int) ([]float64, error) {
+// errorRatios returns, for each of some rows of the process of the only outcome of m, the squared error over its variance
+// if the row is left out.
+func (m *Model) errorRatios(ctx context.Context, rows []int) ([]float64, error) {
 	var single [][]int
 	for _, i := range rows {
 		single = append(single, []int{i})
 	}
 
 	ratios := make([]float64, len(rows))
-	for _, batch := range batchesOf(single) {
-		without, err := p.withoutEach(lists.Pick(single, batch))
-		if err != nil {
-			return nil, err
-		}
+	err := m.leaveOutBatches(ctx, [][][]int{single}, func(_ int, row leftList, difference, variance []float64) {
+		ratios[row.number] = difference[0] * difference[0] / variance[0]
+	})
 
-		for a, r := range without {
-			difference, variance := r.errors()
-			ratios[batch[a]] = difference[0] * difference[0] / variance[0]
-		}
-	}
-
-	return ratios, nil
+	return ratios, err
 }

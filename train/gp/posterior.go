@@ -30,15 +30,7 @@ type Posterior struct {
 	conditions int
 	rows       int // of a process for each condition: 1, or one for each harmonic
 
-	// By process, standardised:
-	latent  [][]float64 // covariances of the latent function at all rows: lower triangle, row after row
-	curve   [][]float64 // covariances of the new curves before any measurement: likewise
-	noise   [][]float64 // by row: variance that a measurement there adds, with the run-to-run variance
-	nugget  []float64   // run-to-run variance
-	fresh   [][]float64 // by label: variance of the offset of a new level
-	own     []float64   // variance of a curve
-	local   [][]float64 // by row: local scale of the errors, see localScales
-	learned [][]float64 // what measurements have taught, see learn: measured rows × unknowns
+	processes []posteriorProcess
 
 	newLevels []newLevel // new levels that several conditions or measurements share
 	curved    int        // label whose levels have curves, counted from 1; 0: none has
@@ -46,8 +38,19 @@ type Posterior struct {
 	asked     [][]int    // by row: the places among the unknowns of the offsets and curves of what is asked for
 	measured  [][]int    // by row: the places among the unknowns of the offsets and curves of a measurement
 	alone     [][]int    // by row: the labels whose offset and curve only what is asked for there has
+}
 
-	unit []float64 // by process: the variance in the outcome's unit that equals a standardised variance of 1
+// posteriorProcess holds the covariances of one process. All but unit is standardised.
+type posteriorProcess struct {
+	latent  []float64 // covariances of the latent function at all rows: lower triangle, row after row
+	curve   []float64 // covariances of the new curves before any measurement: likewise
+	noise   []float64 // by row: variance that a measurement there adds, with the run-to-run variance
+	nugget  float64   // run-to-run variance
+	fresh   []float64 // by label: variance of the offset of a new level; nil without labels
+	own     float64   // variance of a curve
+	local   []float64 // by row: local scale of the errors, see localScales
+	learned []float64 // what measurements have taught, see learn: measured rows × unknowns
+	unit    float64   // the variance in the outcome's unit that equals a standardised variance of 1
 }
 
 // newLevel is a level that the data do not have.
@@ -73,15 +76,7 @@ func (m *Model) Posterior(ctx context.Context, x []float64, pairs float64, level
 			return nil
 		}
 
-		all.latent = append(all.latent, p.latent...)
-		all.curve = append(all.curve, p.curve...)
-		all.noise = append(all.noise, p.noise...)
-		all.nugget = append(all.nugget, p.nugget...)
-		all.fresh = append(all.fresh, p.fresh...)
-		all.own = append(all.own, p.own...)
-		all.local = append(all.local, p.local...)
-		all.learned = append(all.learned, p.learned...)
-		all.unit = append(all.unit, p.unit...)
+		all.processes = append(all.processes, p.processes...)
 
 		return nil
 	})
@@ -99,7 +94,7 @@ func (m *Model) EachPosterior(ctx context.Context, x []float64, pairs float64, l
 	for first := 0; first < m.Outcomes; first += together {
 		count := min(together, m.Outcomes-first)
 		err := m.eachOf(ctx, first, count, func(j int, one *Model) error {
-			p, err := one.posterior(x, pairs, levels)
+			p, err := one.posterior(ctx, x, pairs, levels)
 			single[j-first] = p
 
 			return err
@@ -121,10 +116,10 @@ func (m *Model) EachPosterior(ctx context.Context, x []float64, pairs float64, l
 }
 
 // posterior is Posterior by the process of the only outcome of m.
-func (m *Model) posterior(x []float64, pairs float64, levels Levels) (*Posterior, error) {
+func (m *Model) posterior(ctx context.Context, x []float64, pairs float64, levels Levels) (*Posterior, error) {
 	columns := len(m.Columns)
 	z := m.standardise(x)
-	local, err := m.localScales(z)
+	local, err := m.localScales(ctx, z)
 	if err != nil {
 		return nil, err
 	}
@@ -162,15 +157,16 @@ func (m *Model) posterior(x []float64, pairs float64, levels Levels) (*Posterior
 		}
 	}
 
-	p.latent = [][]float64{packed(cov, n)}
-	p.curve = [][]float64{p.curvePrior(c, z)}
-	p.noise = [][]float64{noise}
-	p.nugget = []float64{nugget}
-	p.fresh = [][]float64{fresh}
-	p.own = []float64{c.own}
-	p.local = [][]float64{local}
-	p.learned = [][]float64{nil}
-	p.unit = []float64{m.OutputStd[0] * m.OutputStd[0]}
+	p.processes = []posteriorProcess{{
+		latent: packed(cov, n),
+		curve:  p.curvePrior(c, z),
+		noise:  noise,
+		nugget: nugget,
+		fresh:  fresh,
+		own:    c.own,
+		local:  local,
+		unit:   m.OutputStd[0] * m.OutputStd[0],
+	}}
 
 	return p, nil
 }
@@ -281,9 +277,9 @@ func (p *Posterior) Renew(label, level int) {
 // forget makes an unknown independent of all that was measured.
 func (p *Posterior) forget(unknown int) {
 	size := p.size()
-	for _, learned := range p.learned {
-		for k := unknown; k < len(learned); k += size {
-			learned[k] = 0
+	for _, process := range p.processes {
+		for k := unknown; k < len(process.learned); k += size {
+			process.learned[k] = 0
 		}
 	}
 }
@@ -312,16 +308,16 @@ func (p *process) whitened(c covariance, workers int, z []float64, own []int) []
 // Clone returns a copy, which Measure and Renew can change without changing p. The copy shares what they do not change.
 func (p *Posterior) Clone() *Posterior {
 	c := *p
-	c.learned = slices.Clone(p.learned)
-	for j, learned := range c.learned {
-		c.learned[j] = slices.Clone(learned)
+	c.processes = slices.Clone(p.processes)
+	for j := range c.processes {
+		c.processes[j].learned = slices.Clone(c.processes[j].learned)
 	}
 
 	return &c
 }
 
 // outcomes returns the number of outcomes at each condition.
-func (p *Posterior) outcomes() int { return max(p.rows, len(p.latent)) }
+func (p *Posterior) outcomes() int { return max(p.rows, len(p.processes)) }
 
 // rowOf returns the process and its row that predict an outcome at a condition. Each outcome has a process of its own,
 // unless a single process predicts all outcomes of a condition in separate rows.
@@ -354,14 +350,14 @@ func (p *Posterior) Claims() []float64 {
 				}
 			}
 
-			v = max(v, MinVariance) + p.nugget[j]
+			v = max(v, MinVariance) + p.processes[j].nugget
 			for _, label := range p.alone[row] {
-				if p.fresh[j] != nil {
-					v += freshVariance(p.fresh[j], p.own[j], label, p.curved)
+				if p.processes[j].fresh != nil {
+					v += freshVariance(p.processes[j].fresh, p.processes[j].own, label, p.curved)
 				}
 			}
 
-			claims = append(claims, v*p.unit[j])
+			claims = append(claims, v*p.processes[j].unit)
 		}
 	}
 
@@ -375,7 +371,7 @@ func (p *Posterior) LocalScales() []float64 {
 	for i := range p.conditions {
 		for o := range p.outcomes() {
 			j, row := p.rowOf(i, o)
-			scales = append(scales, p.local[j][row])
+			scales = append(scales, p.processes[j].local[row])
 		}
 	}
 
@@ -394,7 +390,7 @@ func (p *Posterior) Gains(lists [][]int, weight []float64) ([]float64, error) {
 func (p *Posterior) AddGains(lists [][]int, weight, gains []float64) error {
 	parts := p.together(lists)
 	workers := runtime.GOMAXPROCS(0)
-	for j := range p.latent {
+	for j := range p.processes {
 		err := parallel.Try(workers, len(parts), func(k int) error {
 			own := parts[k]
 			return p.addGains(j, lists[own.first:own.end], weight, gains[own.first:own.end])
@@ -450,7 +446,7 @@ func (p *Posterior) addGains(j int, lists [][]int, weight, gains []float64) erro
 				}
 
 				condition, outcome := p.outcomeOf(j, row)
-				gains[k] += weight[condition*p.outcomes()+outcome] * p.unit[j] * v * v
+				gains[k] += weight[condition*p.outcomes()+outcome] * p.processes[j].unit * v * v
 			}
 		}
 	}
@@ -460,13 +456,13 @@ func (p *Posterior) addGains(j int, lists [][]int, weight, gains []float64) erro
 
 // Measure changes p to what it would be after the given conditions were measured. p is not defined after an error.
 func (p *Posterior) Measure(conditions []int) error {
-	return parallel.Try(runtime.GOMAXPROCS(0), len(p.latent), func(j int) error {
+	return parallel.Try(runtime.GOMAXPROCS(0), len(p.processes), func(j int) error {
 		learned, err := p.learn(j, p.covariances(j, conditions), conditions)
 		if err != nil {
 			return err
 		}
 
-		p.learned[j] = append(p.learned[j], learned...)
+		p.processes[j].learned = append(p.processes[j].learned, learned...)
 
 		return nil
 	})
@@ -489,11 +485,11 @@ func (p *Posterior) covariances(j int, conditions []int) covarianceRows {
 
 	size := p.size()
 	values := p.covariancesBefore(j, unknowns)
-	count := len(p.learned[j]) / size
-	learned := rowMajor(size, p.learned[j])
+	count := len(p.processes[j].learned) / size
+	learned := rowMajor(size, p.processes[j].learned)
 	own := make([]float64, 0, count*len(unknowns)) // what was learned about the unknowns
 	for k := range count {
-		own = append(own, lists.Pick(p.learned[j][k*size:(k+1)*size], unknowns)...)
+		own = append(own, lists.Pick(p.processes[j].learned[k*size:(k+1)*size], unknowns)...)
 	}
 
 	kernel.Subtract(len(unknowns), size, count, rowMajor(len(unknowns), own).T(), learned, rowMajor(size, values))
@@ -517,7 +513,7 @@ func (p *Posterior) covariancesBefore(j int, unknowns []int) []float64 {
 	latent, _ := slices.BinarySearch(unknowns, rows)
 	for k := range rows {
 		for a, unknown := range unknowns[:latent] {
-			values[a*size+k] = packedAt(p.latent[j], unknown, k)
+			values[a*size+k] = packedAt(p.processes[j].latent, unknown, k)
 		}
 	}
 
@@ -547,11 +543,11 @@ func (p *Posterior) before(j, a, b int) float64 {
 	firstCurve := rows + len(p.newLevels)
 	switch {
 	case b < rows:
-		return packedAt(p.latent[j], a, b)
+		return packedAt(p.processes[j].latent, a, b)
 	case a >= firstCurve:
-		return packedAt(p.curve[j], a-firstCurve, b-firstCurve)
+		return packedAt(p.processes[j].curve, a-firstCurve, b-firstCurve)
 	case a == b:
-		return p.fresh[j][p.newLevels[a-rows].label]
+		return p.processes[j].fresh[p.newLevels[a-rows].label]
 	default:
 		return 0
 	}
@@ -562,8 +558,8 @@ func (p *Posterior) before(j, a, b int) float64 {
 func (p *Posterior) covariance(j, a, b int) float64 {
 	v := p.before(j, a, b)
 	size := p.size()
-	for first := 0; first < len(p.learned[j]); first += size {
-		v = math.FMA(-p.learned[j][first+a], p.learned[j][first+b], v)
+	for first := 0; first < len(p.processes[j].learned); first += size {
+		v = math.FMA(-p.processes[j].learned[first+a], p.processes[j].learned[first+b], v)
 	}
 
 	return v
@@ -596,7 +592,7 @@ func (p *Posterior) learn(j int, known covarianceRows, conditions []int) ([]floa
 			}
 		}
 
-		factor[a*count+a] += p.noise[j][measured[a]]
+		factor[a*count+a] += p.processes[j].noise[measured[a]]
 	}
 
 	if err := Factorise(rowMajor(count, factor), count); err != nil {
