@@ -64,7 +64,7 @@ func (m *Model) Posterior(ctx context.Context, x []float64, things []map[string]
 		return nil, err
 	}
 
-	p.setWeights(p.process, 0, ignored)
+	p.weight = p.weights(p.process, 0, ignored)
 
 	return p, nil
 }
@@ -81,9 +81,7 @@ func (m *Model) Gains(ctx context.Context, x []float64, things []map[string]stri
 
 	gains := make([]float64, len(lists))
 	err = m.mapped().EachPosterior(ctx, x, m.Process.Pairs(), levels, func(j int, one *gp.Posterior) error {
-		p.setWeights(one, j, ignored)
-
-		return one.AddGains(lists, p.weight, gains)
+		return one.AddGains(lists, p.weights(one, j, ignored), gains)
 	})
 
 	return gains, err
@@ -113,13 +111,9 @@ func (m *Model) lookAhead(ctx context.Context, x []float64, things []map[string]
 		model: m, x: x, mu: present.Mu, noise: raw.Noise, epistemic: present.Epistemic, queries: present.Queries,
 		level: levels.Measured, done: map[int]bool{},
 	}
-	p.calibration, p.z, err = m.coordinates(x)
+	p.calibration, p.z, err = m.groupCoordinates(x, level)
 	if err != nil {
 		return nil, gp.Levels{}, err
-	}
-
-	if p.calibration.Axis == nil {
-		p.z = m.distances(level)
 	}
 
 	for _, ln := range m.mapped().Form.LnFactors(x) {
@@ -129,21 +123,23 @@ func (m *Model) lookAhead(ctx context.Context, x []float64, things []map[string]
 	return p, levels, nil
 }
 
-// setWeights sets the weights of the variances of a process, conditions × outcomes. first is the number of the first of
-// its outcomes. Local scales divide the expected error of each outcome among the conditions anew. Its mean over the
-// conditions that are not ignored stays the calibrated one.
-func (p *Posterior) setWeights(process *gp.Posterior, first int, ignored []int) {
+// weights returns the weights of the variances of a process, conditions × outcomes of the process. first is the number
+// of the first of its outcomes. Local scales divide the expected error of each outcome among the conditions anew. Its
+// mean over the conditions that are not ignored stays the calibrated one. Calibrated variances and local scales are
+// positive, so that no sum is 0.
+func (p *Posterior) weights(process *gp.Posterior, first int, ignored []int) []float64 {
 	outcomes := len(p.model.Outcomes)
 	conditions := len(p.mu) / outcomes
 	claims := process.Claims()
 	local := process.LocalScales()
-	given := len(claims) / conditions // outcomes of the process
+	given := len(claims) / conditions                        // outcomes of the process
+	count := float64((conditions - len(ignored)) * outcomes) // variances that the mean is over
 	isIgnored := make([]bool, conditions)
 	for _, i := range ignored {
 		isIgnored[i] = true
 	}
 
-	p.weight = make([]float64, len(claims))
+	weights := make([]float64, len(claims))
 	for j := range given {
 		s := p.model.Calibration.Deviation[first+j]
 		expected := 0.0
@@ -157,13 +153,15 @@ func (p *Posterior) setWeights(process *gp.Posterior, first int, ignored []int) 
 			epistemic := p.epistemic[i*outcomes+first+j]
 			expected += epistemic
 			scaled += epistemic * local[k]
-			p.weight[k] = epistemic * local[k] / (claims[k] * s * s * float64(len(p.mu)-len(ignored)*outcomes))
+			weights[k] = epistemic * local[k] / (claims[k] * s * s * count)
 		}
 
-		for k := j; k < len(claims); k += given {
-			p.weight[k] *= expected / scaled
+		for k := j; k < len(weights); k += given {
+			weights[k] *= expected / scaled
 		}
 	}
+
+	return weights
 }
 
 // plannedLevels returns the levels of the questions at n conditions, and of the measurements there. level are the
