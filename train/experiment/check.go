@@ -158,7 +158,7 @@ func (e *Experiment) checkSplit(split Split) error {
 		return nil // only the files state the condition
 	}
 
-	train := trainRows(held)
+	train := unmarked(held)
 	if err := e.checkBlocks(split, train); err != nil {
 		return err
 	}

@@ -55,12 +55,15 @@ func (e *Experiment) Divide(set triplets.Set, rows holdout.Rows, points conditio
 	}
 
 	set.Part = slices.Repeat([]triplets.Part{triplets.Train}, set.N)
-	test := testRows(held)
-	for _, i := range test {
-		set.Part[i] = triplets.Test
+	test := 0 // rows
+	for i, isHeld := range held {
+		if isHeld {
+			set.Part[i] = triplets.Test
+			test++
+		}
 	}
 
-	if err := checkSides(split, len(test), "triplets", rows); err != nil {
+	if err := checkSides(split, test, "triplets", rows); err != nil {
 		return triplets.Set{}, err
 	}
 
@@ -86,12 +89,24 @@ func HeldOut(rule holdout.Holdout, rows holdout.Rows, points condition.Points) (
 
 // Kept lists the rows that a split does not ignore.
 func Kept(split Split, rows holdout.Rows, points condition.Points) ([]int, error) {
-	held, err := HeldOut(split.Ignored, rows, points)
+	ignored, err := HeldOut(split.Ignored, rows, points)
 	if err != nil {
 		return nil, err
 	}
 
-	return trainRows(held), nil
+	return unmarked(ignored), nil
+}
+
+// unmarked lists the rows whose mark is false.
+func unmarked(marks []bool) []int {
+	var rows []int
+	for i, isMarked := range marks {
+		if !isMarked {
+			rows = append(rows, i)
+		}
+	}
+
+	return rows
 }
 
 // Coordinates returns the value of a condition in each row. If names is not nil, the condition is a label, and
@@ -142,28 +157,4 @@ func (e *Experiment) TrainingPart(split Split, set triplets.Set) (triplets.Set, 
 func constantInput(split Split, input string, value float64) error {
 	return setting.Errorf("inputs", "%q is constant (%g) in the training set of split %q: "+
 		"nothing can be learned from it; take it out of the inputs or hold out something else", input, value, split.Name)
-}
-
-// testRows lists the rows that are held out.
-func testRows(held []bool) []int {
-	var test []int
-	for i, isHeld := range held {
-		if isHeld {
-			test = append(test, i)
-		}
-	}
-
-	return test
-}
-
-// trainRows lists the rows that are not held out.
-func trainRows(held []bool) []int {
-	var train []int
-	for i, isHeld := range held {
-		if !isHeld {
-			train = append(train, i)
-		}
-	}
-
-	return train
 }
