@@ -63,8 +63,8 @@ func (m *Model) stationary() covariance {
 	return newCovariance(h, m.Others)
 }
 
-// errorRatios returns, for each of some rows of the process of the only outcome of m, the squared error over its variance
-// if the row is left out.
+// errorRatios returns, for each of some rows of the process of the only outcome of m, the squared error over its
+// variance if the row is left out.
 func (m *Model) errorRatios(ctx context.Context, rows []int) ([]float64, error) {
 	var single [][]int
 	for _, i := range rows {
