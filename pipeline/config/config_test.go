@@ -2,8 +2,10 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -161,41 +163,31 @@ func TestCompareAll(t *testing.T) {
 
 // Every key is documented, and the schema knows exactly the keys the decoder takes.
 func TestSchemaAndKeys(t *testing.T) {
+	var paths []string
 	for _, k := range Keys() {
 		assert.NotEmpty(t, k.Doc, "documentation of %s", k.Path)
 		assert.NotEmpty(t, k.Type, "type of %s", k.Path)
-	}
-
-	var paths []string
-	for _, k := range Keys() {
 		paths = append(paths, k.Path)
 	}
 
-	assert.ElementsMatch(t, paths, schemaPaths("", Schema()))
+	assert.ElementsMatch(t, paths, slices.Collect(maps.Keys(schemasOfKeys(Schema()))))
 }
 
-// The schema states the defaults that the reference of the keys states. Expected: the defaults of the reference.
+// The schema of a key states the default that the reference states, or none. Expected: the defaults of the reference.
 func TestSchemaHasDefaults(t *testing.T) {
-	f := defaultFile()
-	f.Experiments = []Experiment{defaultExperiment()}
-	schema := schemaOf("", reflect.ValueOf(f))["properties"].(map[string]any)
-	experiments := schema["experiments"].(map[string]any)["additionalProperties"].(map[string]any)
-	for path, want := range map[string]any{
-		"ingest.balance.components": nil, "ingest.background.subtract": false, "dsp.couples": false,
-		"train.model.hidden": []int{64, 64}, "train.honest.labels": false, "train.seed": 0,
-	} {
-		var section any = experiments
-		for key := range strings.SplitSeq(path, ".") {
-			properties, ok := section.(map[string]any)["properties"].(map[string]any)
-			require.True(t, ok, path)
-			section = properties[key]
+	schemas := schemasOfKeys(Schema())
+	for _, key := range Keys() {
+		text := ""
+		value, isStated := schemas[key.Path]["default"]
+		switch v := reflect.ValueOf(value); {
+		case !isStated:
+		case v.Kind() == reflect.Slice:
+			text = canonicalList(v)
+		default:
+			text = canonical(v)
 		}
 
-		got, ok := section.(map[string]any)["default"]
-		assert.True(t, ok, path)
-		if path != "ingest.balance.components" {
-			assert.Equal(t, want, got, path)
-		}
+		assert.Equal(t, key.Default, text, key.Path)
 	}
 }
 
@@ -208,26 +200,32 @@ func TestSchemaOfMatrices(t *testing.T) {
 	assert.Len(t, list["oneOf"], 2, "a list of texts")
 }
 
-// schemaPaths returns the dotted paths of the keys in the JSON Schema of the section at path.
-func schemaPaths(path string, schema map[string]any) []string {
-	var paths []string
-	forms, _ := schema["oneOf"].([]any)
-	for _, form := range forms {
-		paths = append(paths, schemaPaths(path, form.(map[string]any))...)
+// schemasOfKeys returns the schema of each key in a JSON Schema, by the dotted path of the key.
+func schemasOfKeys(schema map[string]any) map[string]map[string]any {
+	found := map[string]map[string]any{}
+
+	var walk func(path string, schema map[string]any)
+	walk = func(path string, schema map[string]any) {
+		forms, _ := schema["oneOf"].([]any)
+		for _, form := range forms {
+			walk(path, form.(map[string]any))
+		}
+
+		if named, ok := schema["additionalProperties"].(map[string]any); ok && named["properties"] != nil {
+			walk(path+".<name>", named)
+		}
+
+		properties, _ := schema["properties"].(map[string]any)
+		for key, property := range properties {
+			below := join(path, key)
+			found[below] = property.(map[string]any)
+			walk(below, found[below])
+		}
 	}
 
-	if named, ok := schema["additionalProperties"].(map[string]any); ok && named["properties"] != nil {
-		paths = append(paths, schemaPaths(path+".<name>", named)...)
-	}
+	walk("", schema)
 
-	properties, _ := schema["properties"].(map[string]any)
-	for key, property := range properties {
-		below := join(path, key)
-		paths = append(paths, below)
-		paths = append(paths, schemaPaths(below, property.(map[string]any))...)
-	}
-
-	return paths
+	return found
 }
 
 // The trainings' settings replace those of a scheduler one by one; an empty list that is written out is an empty list.

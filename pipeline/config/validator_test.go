@@ -4,12 +4,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -90,10 +92,6 @@ func (v validator) obeys(keyword string, rule, value any) bool {
 	v.t.Helper()
 
 	object, isObject := value.(map[string]any)
-	list, isList := value.([]any)
-	number, isNumber := value.(float64)
-	text, isText := value.(string)
-
 	switch keyword {
 	case "properties", "patternProperties", "additionalProperties", "items": // faults looks at the elements
 		return true
@@ -103,7 +101,8 @@ func (v validator) obeys(keyword string, rule, value any) bool {
 			types = []any{rule}
 		}
 
-		isWhole := isNumber && number == float64(int64(number))
+		number, isNumber := value.(float64)
+		isWhole := isNumber && number == math.Trunc(number)
 		return slices.Contains(types, any(typeOf(value))) || isWhole && slices.Contains(types, any("integer"))
 	case "enum":
 		return slices.ContainsFunc(rule.([]any), func(one any) bool { return reflect.DeepEqual(one, value) })
@@ -114,7 +113,12 @@ func (v validator) obeys(keyword string, rule, value any) bool {
 	case "anyOf":
 		return v.matches(rule, value) > 0
 	case "required":
-		return !isObject || !slices.ContainsFunc(rule.([]any), func(key any) bool { return object[key.(string)] == nil })
+		isMissing := func(key any) bool {
+			_, isThere := object[key.(string)]
+			return !isThere
+		}
+
+		return !isObject || !slices.ContainsFunc(rule.([]any), isMissing)
 	case "propertyNames":
 		for name := range object {
 			if len(v.faults("", rule, name)) > 0 {
@@ -125,8 +129,20 @@ func (v validator) obeys(keyword string, rule, value any) bool {
 		return true
 	}
 
-	limit, ok := rule.(float64)
-	require.True(v.t, ok, "the validator does not know the keyword %s", keyword)
+	limit, isLimit := rule.(float64)
+	require.True(v.t, isLimit, "the validator does not know the keyword %s", keyword)
+
+	return v.isWithin(keyword, limit, value)
+}
+
+// isWithin reports whether a value obeys a keyword that limits a number, a length or a count.
+func (v validator) isWithin(keyword string, limit float64, value any) bool {
+	v.t.Helper()
+
+	object, isObject := value.(map[string]any)
+	list, isList := value.([]any)
+	number, isNumber := value.(float64)
+	text, isText := value.(string)
 
 	switch keyword {
 	case "minProperties":
@@ -210,15 +226,26 @@ func plainValue(value any) any {
 	return value
 }
 
+// plainSchema returns the schema of pipeline.yaml as json.Unmarshal gives it.
+var plainSchema = sync.OnceValues(func() (schema any, err error) {
+	encoded, err := json.Marshal(Schema())
+	if err != nil {
+		return nil, err
+	}
+
+	err = json.Unmarshal(encoded, &schema)
+
+	return schema, err
+})
+
 // schemaFaults lists why the schema refuses a configuration.
 func schemaFaults(t *testing.T, text []byte) []string {
 	t.Helper()
 
-	encoded, err := json.Marshal(Schema())
+	schema, err := plainSchema()
 	require.NoError(t, err)
 
-	var schema, value any
-	require.NoError(t, json.Unmarshal(encoded, &schema))
+	var value any
 	require.NoError(t, yaml.Unmarshal(text, &value))
 
 	return validator{t}.faults("", schema, plainValue(value))
