@@ -47,13 +47,7 @@ type File struct {
 
 // NewInventory returns an inventory without files. Roles are those that the settings state.
 func NewInventory(settings setting.Campaign, project setting.Project) *Inventory {
-	return &Inventory{
-		Settings: settings, Project: project, Converted: map[string]string{},
-		Roles: condition.Roles{
-			Run: settings.Run, Things: settings.Things, Occasions: settings.Occasions,
-			Spellings: setting.ByName(settings.Spellings),
-		},
-	}
+	return &Inventory{Settings: settings, Project: project, Converted: map[string]string{}, Roles: settings.Roles()}
 }
 
 // FindFiles finds the recordings that the settings name, except recordings of the background and of a calibrator, and

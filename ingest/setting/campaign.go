@@ -1,10 +1,13 @@
 // Package setting contains what a user states about a campaign: which files it has, how they are read, what their
 // columns and channels mean, and how samples become physical units. The types have no behaviour beyond their own
-// numbers. The rooms that read, calibrate and analyse recordings take them, and the configuration decodes them: a
+// values. The rooms that read, calibrate and analyse recordings take them, and the configuration decodes them: a
 // field with the tag key is a key of pipeline.yaml, and the zero value of a field means that the user did not state it.
 package setting
 
-import "doubletake/ingest"
+import (
+	"doubletake/ingest"
+	"doubletake/ingest/condition"
+)
 
 // Campaign selects the files and describes their channels and conditions. A setting with the tag only:"others" is not
 // an input of the tasks that read files: other tasks use it, and a change of it does not make a file be read again.
@@ -146,6 +149,12 @@ type Campaign struct {
 
 	// fail stops the run; skip leaves the recording out and lists it in the report
 	OnBadRecording string `key:"on_bad_recording" enum:"fail|skip" only:"others"`
+}
+
+// Roles returns the roles that the settings state for columns. Columns named in other settings, such as splits, may have
+// further roles.
+func (c *Campaign) Roles() condition.Roles {
+	return condition.Roles{Run: c.Run, Things: c.Things, Occasions: c.Occasions, Spellings: ByName(c.Spellings)}
 }
 
 // Log guides the reader of the table of conditions.

@@ -56,13 +56,7 @@ func (v Variants) names(of func(e *Experiment) []string) []string {
 // rows are occasions. Columns count as groups if a split of a variant or one of the asked splits holds them out, if
 // they are named as groups of a calibration or as inputs, or if an expression for a derived condition names them.
 func (v Variants) Roles(e *Experiment, asked []Split) condition.Roles {
-	r := condition.Roles{
-		Run: e.Ingest.Run, Things: e.Ingest.Things, Occasions: e.Ingest.Occasions, Spellings: condition.Spellings{},
-	}
-	for _, spelling := range e.Ingest.Spellings {
-		r.Spellings[spelling.Name] = spelling.Value
-	}
-
+	r := e.Ingest.Roles()
 	splits := slices.Clone(asked)
 	for _, variant := range v {
 		across, _ := variant.Across()
