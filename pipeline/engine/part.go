@@ -133,7 +133,8 @@ const shortWork = 60
 
 // MakePart makes tasks without a driver, in the plan's order, and publishes their results. It finds out itself
 // whether their inputs are up to date. After a failure it goes on with the other tasks, and returns the errors
-// together. siblings are the tasks of all parts. MakePart calls done for each task that it made or found up to date.
+// together. siblings are the tasks of all parts. MakePart calls done once for each task that it made or found up to
+// date.
 //
 // Siblings in later waves need results of several parts, so that no part alone can make them. If they are at most a
 // minute's work together (shortWork), the part that ends last makes them all. Every part tries this, and finds out by
@@ -148,7 +149,15 @@ func (k *Worker) MakePart(ctx context.Context, tasks, siblings []*Task, done fun
 		return 0, err
 	}
 
-	left, err = k.part(ctx, tasks, siblings, ofFirstWave, done)
+	isReported := map[string]bool{} // a task of a later wave may be up to date in both steps
+	report := func(task *Task, ran bool) {
+		if !isReported[task.ID] {
+			isReported[task.ID] = true
+			done(task, ran)
+		}
+	}
+
+	left, err = k.part(ctx, tasks, siblings, ofFirstWave, report)
 	if err != nil {
 		return left, err
 	}
@@ -158,7 +167,7 @@ func (k *Worker) MakePart(ctx context.Context, tasks, siblings []*Task, done fun
 		return left, nil
 	}
 
-	_, err = k.part(ctx, late, nil, ofLaterWaves, done)
+	_, err = k.part(ctx, late, nil, ofLaterWaves, report)
 
 	var waits *NotReadyError
 	if errors.As(err, &waits) { // results are missing, because other parts have not ended
@@ -224,18 +233,20 @@ func (k *Worker) part(ctx context.Context, tasks, siblings []*Task, late bool,
 }
 
 // choosePart assesses tasks and what they need, and chooses the tasks to make. If an input of these tasks turns out to
-// be damaged, choosePart does so once more. If late is true, the tasks need results of all parts: choosePart then does
-// not hash the raw files of the tasks that it does not make, because these files may be many.
+// be damaged, choosePart does so once more. If late is true, the tasks need results of all parts, whose raw files may be
+// many: choosePart then hashes only the raw files that are older than the last result of their task. Other raw files
+// with an unknown hash belong to parts that have not ended.
 func (k *Worker) choosePart(tasks, siblings []*Task, late bool, options Options) (r *runner, todo []*Task, err error) {
 	own := idsOf(tasks)
 	plan := k.Plan.upTo(own)
-	unhashed := map[*Task]bool{}
-	for _, task := range plan.Tasks {
-		unhashed[task] = late && !own[task.ID]
-	}
-
 	store := openStore(plan.Dir)
 	store.shared = true
+
+	unhashed := map[*Task]bool{}
+	for _, task := range plan.Tasks {
+		unhashed[task] = late && !own[task.ID] && !store.isNewer(task)
+	}
+
 	for {
 		list, statuses, err := store.assessAll(plan, unhashed)
 		if err != nil {
@@ -253,6 +264,23 @@ func (k *Worker) choosePart(tasks, siblings []*Task, late bool, options Options)
 			return r, todo, nil
 		}
 	}
+}
+
+// isNewer reports whether the last result of a task is newer than all its raw files, so that it is probably up to date.
+func (s *store) isNewer(task *Task) bool {
+	last := s.last(task.ID)
+	if last == nil || len(last.Stamps) == 0 {
+		return false
+	}
+
+	for _, file := range task.Files {
+		st, err := look(file)
+		if err != nil || max(st.MTime, st.CTime) > last.Stamps[0].MTime {
+			return false
+		}
+	}
+
+	return true
 }
 
 // idsOf returns the set of the IDs of tasks.

@@ -69,9 +69,10 @@ func TestParts(t *testing.T) {
 	})
 }
 
-// The parts of each stage, made in any order, make all tasks of the plan once. The last part of
-// a stage also makes the tasks that join its parts. A stage whose inputs are missing makes
-// nothing. The second time nothing is made. Each part leaves one index, and not one for each task.
+// The parts of each stage, made in any order, make all tasks of the plan once. The tasks have weights, so that each part
+// has some. The last part of a stage also makes the tasks that join its parts, although the raw files have just been
+// written, so that their hashes are not kept. A stage whose inputs are missing makes nothing. The second time nothing is
+// made. A part reports no task twice. Each part leaves one index, and not one for each task.
 func TestMakePart(t *testing.T) {
 	w := newWorld(t.TempDir())
 	for i := range 12 {
@@ -80,6 +81,10 @@ func TestMakePart(t *testing.T) {
 
 	w.write(t)
 	p := w.plan()
+	for _, task := range p.Tasks {
+		task.Weight = 1
+	}
+
 	k := &Worker{Plan: p}
 
 	tasksOf := func(stage string) []*Task {
@@ -102,7 +107,10 @@ func TestMakePart(t *testing.T) {
 		made := 0
 		for _, stage := range []string{"read", "count", "fit"} {
 			for _, i := range []int{3, 1, 4, 2} {
-				_, err := k.MakePart(t.Context(), Part(tasksOf(stage), i, n), tasksOf(stage), func(_ *Task, ran bool) {
+				reported := map[string]bool{}
+				_, err := k.MakePart(t.Context(), Part(tasksOf(stage), i, n), tasksOf(stage), func(task *Task, ran bool) {
+					assert.False(t, reported[task.ID], "%s is reported twice", task.ID)
+					reported[task.ID] = true
 					if ran {
 						made++
 					}
