@@ -151,8 +151,8 @@ type Campaign struct {
 	OnBadRecording string `key:"on_bad_recording" enum:"fail|skip" only:"others"`
 }
 
-// Roles returns the roles that the settings state for columns. Columns named in other settings, such as splits, may have
-// further roles.
+// Roles returns the roles that the settings state for columns. Columns named in other settings, such as splits, may
+// have further roles.
 func (c *Campaign) Roles() condition.Roles {
 	return condition.Roles{Run: c.Run, Things: c.Things, Occasions: c.Occasions, Spellings: ByName(c.Spellings)}
 }

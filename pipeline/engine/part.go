@@ -233,8 +233,8 @@ func (k *Worker) part(ctx context.Context, tasks, siblings []*Task, late bool,
 }
 
 // choosePart assesses tasks and what they need, and chooses the tasks to make. If an input of these tasks turns out to
-// be damaged, choosePart does so once more. If late is true, the tasks need results of all parts, whose raw files may be
-// many: choosePart then hashes only the raw files that are older than the last result of their task. Other raw files
+// be damaged, choosePart does so once more. If late is true, the tasks need results of all parts, whose raw files may
+// be many: choosePart then hashes only the raw files that are older than the last result of their task. Other raw files
 // with an unknown hash belong to parts that have not ended.
 func (k *Worker) choosePart(tasks, siblings []*Task, late bool, options Options) (r *runner, todo []*Task, err error) {
 	own := idsOf(tasks)

@@ -69,10 +69,10 @@ func TestParts(t *testing.T) {
 	})
 }
 
-// The parts of each stage, made in any order, make all tasks of the plan once. The tasks have weights, so that each part
-// has some. The last part of a stage also makes the tasks that join its parts, although the raw files have just been
-// written, so that their hashes are not kept. A stage whose inputs are missing makes nothing. The second time nothing is
-// made. A part reports no task twice. Each part leaves one index, and not one for each task.
+// The parts of each stage, made in any order, make all tasks of the plan once. The tasks have weights, so that each
+// part has some. The last part of a stage also makes the tasks that join its parts, although the raw files have just
+// been written, so that their hashes are not kept. A stage whose inputs are missing makes nothing. The second time
+// nothing is made. A part reports no task twice. Each part leaves one index, and not one for each task.
 func TestMakePart(t *testing.T) {
 	w := newWorld(t.TempDir())
 	for i := range 12 {
