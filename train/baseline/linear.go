@@ -98,7 +98,9 @@ func (Linear) Fit(ctx context.Context, data triplets.Set, _ uint64) (Predictor, 
 	}
 
 	p := steady{name: "linear", inputs: data.In, mean: mean}
-	p.learn(data, c, scale.Own(left))
+	if err := p.learn(data, c, scale.Own(left)); err != nil {
+		return nil, fmt.Errorf("fit linear: %w", err)
+	}
 
 	return p, nil
 }

@@ -49,7 +49,9 @@ func (NearestGroup) Fit(ctx context.Context, data triplets.Set, _ uint64) (Predi
 	}
 
 	p := steady{name: "nearest-group", inputs: data.In, mean: func(x, mu []float64) { n.mean(x, mu, noGroup) }}
-	p.learn(data, c, mu)
+	if err := p.learn(data, c, mu); err != nil {
+		return nil, fmt.Errorf("fit nearest-group: %w", err)
+	}
 
 	return p, nil
 }

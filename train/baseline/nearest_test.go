@@ -25,3 +25,23 @@ func TestNearestGroupByHand(t *testing.T) {
 	want := ((9.0+36)/2 + (9.0+36)/2 + (144.0+576)/2) / 3
 	assert.InDelta(t, want, r.Epistemic[0], 1e-9, "epistemic")
 }
+
+// The errors are computed at every second one of 2000 conditions. If all of these have one value each, the variances
+// are not known. Expected: an error, and numbers if one of the conditions has two values.
+func TestNearestGroupOfRowsAlone(t *testing.T) {
+	const n = 2 * nearestAsked
+	d := triplets.Set{N: n, In: 1, Out: 1}
+	for i := range n {
+		d.X = append(d.X, float64(i))
+		d.Y1 = append(d.Y1, float64(i))
+		d.Y2 = append(d.Y2, float64(i+i%2))
+		d.Alone = append(d.Alone, i%2 == 0)
+	}
+
+	_, err := NearestGroup{}.Fit(t.Context(), d, 1)
+	assert.ErrorContains(t, err, "fit nearest-group: expected a pair at a condition")
+
+	d.Alone[10] = false
+	r := predicted(t, fitted(t, "nearest-group", d, 1), []float64{0})
+	assert.InDelta(t, 0.5*0.5, r.Epistemic[0], 1e-12, "without 10, its neighbours 9 and 11 predict 10.5")
+}

@@ -2,6 +2,7 @@ package baseline
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
@@ -65,8 +66,8 @@ func (p steady) Predict(ctx context.Context, x []float64) (*Prediction, error) {
 // learn sets the variances. mu contains the means at the cells, each predicted without the cell's group, or NaN if it
 // was not predicted. The epistemic variance is the mean over groups of the squared error on the group. The pairs
 // measure it by (y1 − μ)(y2 − μ), whose mean contains no noise, unlike the mean of a square. The noise comes from their
-// differences.
-func (p *steady) learn(d triplets.Set, c cells, mu []float64) {
+// differences. learn returns an error if no cell of mu has a pair.
+func (p *steady) learn(d triplets.Set, c cells, mu []float64) error {
 	scale := triplets.ScaleOf(d.Out, d.Y1, d.Y2)
 	for j, s := range scale.Std {
 		errorSum := make([]float64, c.groups) // by group
@@ -98,9 +99,15 @@ func (p *steady) learn(d triplets.Set, c cells, mu []float64) {
 			}
 		}
 
+		if groups == 0 {
+			return errors.New("expected a pair at a condition whose left-out group was predicted, found none")
+		}
+
 		epistemic := max(sum/groups, 0)
 		leastTotal := 1e-12 * s * s // a total variance must be positive, even if there are no errors
 		p.epistemic = append(p.epistemic, epistemic)
 		p.total = append(p.total, max(epistemic+noiseSum/noiseWeight, leastTotal))
 	}
+
+	return nil
 }

@@ -268,6 +268,7 @@ func TestChoices(t *testing.T) {
 	}
 
 	assert.Equal(t, "; x lies in 0 … 1200", Choices(Values("x", 7), many))
+	assert.Empty(t, Choices(parsed(t, "motor=D; blades=7"), columns{"motor": nil, "blades": nil}), "without rows")
 }
 
 // Each returns a split for each block of neighbouring values, as many blocks as are asked for. With 0 blocks it returns

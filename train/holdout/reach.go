@@ -67,12 +67,12 @@ func anyBeyond(v []float64, train, test []int) bool {
 
 // Choices returns a hint for a message about a holdout that holds out no row: the values of the first condition of h of
 // which none can be held out, such as "; rpm is one of 1, 2". It returns "" if no such condition exists. It skips
-// conditions that cannot be read.
+// conditions that cannot be read or have no rows.
 func Choices(h Holdout, rows Rows) string {
 	for _, c := range h.Conditions() {
 		if slices.Contains(h.Labels(), c) {
 			names, err := rows.Strings(c)
-			if err == nil && !holdsAnyLabel(h, c, names) {
+			if err == nil && len(names) > 0 && !holdsAnyLabel(h, c, names) {
 				return fmt.Sprintf("; %s is one of %s", c, Listed(Distinct(names)))
 			}
 

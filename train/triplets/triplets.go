@@ -120,9 +120,9 @@ func (s *Set) SetRuns(names []string) {
 	s.Run, s.Runs = lists.Index(names)
 }
 
-// Check returns an error if nothing can be learned from the rows: if there are fewer than two, if a number is NaN or
-// larger than 1e150, so that its square is not finite, or if a weight is not above zero. It panics if the lengths of
-// the slices do not fit.
+// Check returns an error if nothing can be learned from the rows: if there are fewer than two, if all are Alone, if a
+// number is NaN or larger than 1e150, so that its square is not finite, or if a weight is not above zero. It panics if
+// the lengths of the slices do not fit.
 func (s Set) Check() error {
 	if len(s.X) != s.N*s.In || len(s.Y1) != s.N*s.Out || len(s.Y2) != s.N*s.Out {
 		panic(fmt.Sprintf("triplets: %d rows of %d inputs and %d outcomes have slices of %d, %d, %d numbers",
@@ -131,6 +131,10 @@ func (s Set) Check() error {
 
 	if s.N < 2 {
 		return fmt.Errorf("expected at least 2 training rows, found %d", s.N)
+	}
+
+	if len(s.Pairs()) == 0 {
+		return fmt.Errorf("expected a training row with two measured values, found one value in each of %d rows", s.N)
 	}
 
 	if s.Weight != nil && len(s.Weight) != s.N {

@@ -137,17 +137,20 @@ func TestConditionsWithoutInputs(t *testing.T) {
 	assert.Equal(t, 0, (Set{}).Conditions(), "an empty set")
 }
 
-// A set needs at least two training rows and finite numbers. The error names the row and the column.
+// A set needs at least two training rows, a row with two measured values, and finite numbers. The error names the row
+// and the column.
 func TestCheck(t *testing.T) {
 	good := six()
 	require.NoError(t, good.Check())
 
 	short := func(s *Set) { *s = s.Select([]int{3}) }
+	alone := func(s *Set) { s.Alone = []bool{true, true, true, true, true, true} }
 	nan := func(s *Set) { s.X[3] = math.NaN() }
 	huge := func(s *Set) { s.Y1[2] = 2e150 }
 	infinite := func(s *Set) { s.Y2[5] = math.Inf(-1) }
 	for want, change := range map[string]func(*Set){
 		"at least 2 training rows, found 1":                                           short,
+		"two measured values, found one value in each of 6 rows":                      alone,
 		"row 1, input column 1: expected a number up to 1e+150, found NaN":            nan,
 		"row 2, first outcome column 0: expected a number up to 1e+150, found 2e+150": huge,
 		"row 5, second outcome column 0: expected a number up to 1e+150, found -Inf":  infinite,
