@@ -35,8 +35,8 @@ func (overallLevel) fits(s *Settings, binHz float64, bins int) error {
 	return unresolved(overallBand(s, binHz, bins), binHz, bins, 1, "overall_hz", "change overall_hz")
 }
 
-// overallBand returns the range of the sum for a spectrum of that many bins, binHz apart: OverallHz,
-// or all bins except bin 0. Centre is not set.
+// overallBand returns the range of the sum for a spectrum of that many bins, binHz apart: OverallHz, or all bins. Bin 0
+// is left out of both. Centre is not set.
 func overallBand(s *Settings, binHz float64, bins int) Band {
 	b := Band{Lo: binHz / 2, Hi: binHz * (float64(bins) - 0.5)}
 	if len(s.OverallHz) == 2 {

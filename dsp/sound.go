@@ -27,11 +27,11 @@ type sound struct {
 	values   []Value // one per outcome
 }
 
-// newSound returns the recording of microphone i of a run, without outcomes. run is nil if no outcome
-// needs a rotor. It returns a *fault.Error if a condition for the correction to another air is missing.
-func newSound(r *Run, i int, a *Analyser, run *rotorRun, p *Pairs, repeats bool) (*sound, error) {
+// newSound returns the recording of microphone i of a run, without outcomes. rotor is nil if no outcome needs a rotor.
+// newSound returns a *fault.Error if a condition for the correction to another air is missing.
+func newSound(r *Run, i int, a *Analyser, rotor *rotorRun, p *Pairs, repeats bool) (*sound, error) {
 	m := &sound{
-		r: r, i: i, mic: &r.Microphones[i], rotor: run, pairs: p, repeats: repeats, binHz: a.BinHz(),
+		r: r, i: i, mic: &r.Microphones[i], rotor: rotor, pairs: p, repeats: repeats, binHz: a.BinHz(),
 		noise: NoiseBins(r.Settings.Window), power: [2][]float64{a.Power(0, i), a.Power(1, i)}, averages: a.averages,
 		shaftHz: p.ShaftHz,
 	}

@@ -247,7 +247,7 @@ var checkCases = []checkCase{
 	{
 		"constant outcome", "    ingest: {table: pairs.csv}\n" +
 			strings.Replace(fmt.Sprintf(checkedTraining, ", outcomes: [lift, drag]"), "1600", "2", 1),
-		[]string{"pairs.csv: expected outcomes that vary, found drag is 0 in all 3 pairs (nothing can be learnt of it"},
+		[]string{"pairs.csv: expected outcomes that vary, found drag is 0 in all 3 pairs (nothing can be learned from it"},
 	},
 	{
 		"names alone as inputs", "    ingest: {table: names.csv}\n" + fmt.Sprintf(trainingOfNames, "propeller", ""),

@@ -84,18 +84,17 @@ func (e Experiment) first() string {
 // each split, and the first findings.
 func (e Experiment) summaryDocument() document {
 	full := e.document()
-	doc := document{title: e.line(), what: e.first(), brief: true}
-	if len(e.Splits) == 0 {
+	doc := document{title: e.line(), what: e.first()}
+	if len(e.Splits) == 0 { // there is room for all findings, and nothing else to read
 		doc.words = full.words
-	} else {
-		doc.summarise(e)
+		doc.findings = full.findings
+
+		return doc
 	}
 
+	doc.brief = true
 	doc.findings = firstFindings(full.findings)
-	if len(e.Splits) == 0 { // there is room, and nothing else to read
-		doc.findings = full.findings
-		doc.brief = false
-	}
+	doc.summarise(e)
 
 	return doc
 }

@@ -119,7 +119,8 @@ func equalAxes(detail *Detail, k int, marks []figure.Mark) figure.Panel {
 }
 
 // residuals draws the measured mean less the calibrated model's mean over an input, in a panel for each outcome. The
-// band of the intervals is the mean over all conditions; of the points, residuals draws as many as the limit allows.
+// band of the intervals is the mean over all conditions. residuals draws points at as many conditions as the limit
+// allows.
 func (m *maker) residuals(split *SplitDetail, conditions []int, input int) {
 	detail := m.detail
 	panels := min(parityOutcomes, detail.outcomeCount())

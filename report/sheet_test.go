@@ -14,8 +14,8 @@ import (
 	"doubletake/train/numbers"
 )
 
-// A sheet has its rows in a terminal and as LaTeX, whatever the names hold, and in a terminal fits the
-// width.
+// Whatever characters the names of a sheet contain, the sheet has its rows in a terminal and as LaTeX, and fits the
+// width of the terminal. Expected in LaTeX: both rows of the grid, in each of the tabulars that share its columns.
 func TestSheets(t *testing.T) {
 	for _, name := range hostile {
 		list := []Sheet{*sheetOf(name)}
@@ -40,7 +40,7 @@ func TestSheets(t *testing.T) {
 	}
 }
 
-// sheetOf is an invented budget everywhere named by the given text.
+// sheetOf returns an invented budget in which the given text is every name and every sentence.
 func sheetOf(name string) *Sheet {
 	return &Sheet{
 		Title: "Uncertainty of a measurement", Opening: []string{name}, Closing: []string{name}, Notes: []string{name},

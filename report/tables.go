@@ -175,7 +175,9 @@ func (e Experiment) claimsTable() table {
 
 	if units := e.units(); len(units) < 2 {
 		t = t.without("unit")
-		t.Title += strings.TrimSuffix(", in "+strings.Join(units, ""), ", in ")
+		if unit := strings.Join(units, ""); unit != "" { // of one unit or none
+			t.Title += ", in " + unit
+		}
 	}
 
 	return t

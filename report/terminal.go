@@ -266,7 +266,7 @@ func firstClauses(text string, columns int) string {
 const gap = 2 // blanks between the columns of a table
 
 // labelWidth returns the width of the labels if a line has the given number of columns of text: the width of the widest
-// label, but at most a quarter of the line or 12.
+// label, but at most a quarter of the line, or 12 in lines that are shorter than 48 columns.
 func (t table) labelWidth(columns int) int {
 	widest := textWidth(t.Corner)
 	for _, row := range t.Rows {

@@ -1,7 +1,7 @@
 // Package analysis reads the recordings of a campaign and computes rows of pairs from them. A Reader opens one file,
 // assembles its runs, calibrates its channels and computes their statistics. Rows takes what a Reader returned and asks
-// the construction for the pairs of each run. Who calls this package decides when a file is read, and keeps the
-// results: the package knows no tasks and no configuration.
+// the construction for the pairs of each run. The caller decides when a file is read, and keeps the results: this
+// package does not know tasks or configurations.
 package analysis
 
 import (

@@ -24,8 +24,7 @@ func (saw) Read(_ []int, start int64, dst [][]float64) (int, error) {
 	return len(dst[0]), io.EOF
 }
 
-// A Kept gives its spectra to who asks for the same, and its analyser back
-// at most once.
+// A Kept gives its spectra only to a caller that asks for equal segments. It gives its analyser back at most once.
 func TestKeptSpectra(t *testing.T) {
 	segments := func(change func(r *dsp.Run)) *dsp.Segments {
 		settings := dsp.DefaultSettings()

@@ -10,6 +10,7 @@ import (
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/table"
+	"doubletake/internal/lists"
 )
 
 // worthDB is the smallest error of a level in dB that is worth a warning.
@@ -25,7 +26,7 @@ func WarnHigh(path string, triplets *table.Table) []ingest.Warning {
 	for _, column := range triplets.Columns {
 		outcome, member, isMember := cutMember(column.Name)
 		background := triplets.Column(outcome + "_background_" + member)
-		isLine := triplets.Column(outcome+"_rho_db_"+member) != nil
+		isLine := triplets.Column(outcome+"_rho_db_"+member) != nil // only a line is compared with its floor
 		if !isMember || background == nil || isLine {
 			continue
 		}
@@ -53,7 +54,7 @@ func WarnHigh(path string, triplets *table.Table) []ingest.Warning {
 	var parts []string
 	if !isSmall {
 		parts = append(parts, fmt.Sprintf("levels of bands and sums read high by %.1f to %.1f dB, in the median by %.1f dB",
-			high[0], high[len(high)-1], high[len(high)/2]))
+			high[0], high[len(high)-1], lists.Median(high)))
 	}
 
 	if hidden > 0 {

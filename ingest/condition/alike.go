@@ -15,9 +15,11 @@ const mostNames = 500
 var (
 	// loneLetter matches a letter on its own, which tells names apart: wing A.
 	loneLetter = regexp.MustCompile(`\b[A-Za-z]\b`)
+	// freePoint matches a point that is not between two digits. The point of 8.5x6 is a part of a number.
+	freePoint = regexp.MustCompile(`(^|\D)\.|\.(\D|$)`)
 	// plainWriting removes the differences between writings of one name.
 	plainWriting = strings.NewReplacer("ä", "ae", "ö", "oe", "ü", "ue", "ß", "ss", "×", "x",
-		" ", "", "\u00a0", "", "-", "", "_", "", ".", "", "‐", "", "‑", "", "–", "")
+		" ", "", "\u00a0", "", "-", "", "_", "", "‐", "", "‑", "", "–", "")
 	letter = regexp.MustCompile(`\pL`)
 )
 
@@ -25,9 +27,10 @@ var (
 type Pair struct{ First, Second string }
 
 // Alike returns pairs of names that are probably meant as one. They differ only by letter case, blanks, hyphens,
-// underlines or the writing of an umlaut, or they have at least leastLetters letters and differ by one. Names that
-// differ by a digit or a letter on its own are two names: APC 8x6 and APC 8x7, wing A and wing B. Alike returns nil
-// for more than mostNames names.
+// underlines, points that are not between digits, or the writing of an umlaut or of ×, or they have at least
+// leastLetters letters and differ by one. Names that differ by a digit, a decimal point or a letter on its own are two
+// names: APC 8x6 and APC 8x7, APC 8.5x6 and APC 85x6, wing A and wing B. Alike returns nil for more than mostNames
+// names.
 func Alike(names []string) []Pair {
 	names = slices.Compact(slices.Sorted(slices.Values(names)))
 	if len(names) > mostNames {
@@ -37,7 +40,7 @@ func Alike(names []string) []Pair {
 	plain := make([]string, len(names))              // without the differences between writings
 	withoutLoneLetters := make([]string, len(names)) // without letters on their own
 	for i, n := range names {
-		plain[i] = plainWriting.Replace(strings.ToLower(spelling.Composed(n)))
+		plain[i] = plainWriting.Replace(freePoint.ReplaceAllString(strings.ToLower(spelling.Composed(n)), "$1$2"))
 		withoutLoneLetters[i] = loneLetter.ReplaceAllString(n, "")
 	}
 

@@ -26,14 +26,16 @@ var ambientWord = regexp.MustCompile(`(?i)(?:^|[_ .-])(?:(?:temp|temps|temperatu
 // ambientPlace is an expression of the place behind the name of such a quantity: p_amb, T_room.
 const ambientPlace = `(?:_(?:amb|air|inf|atm|room|tunnel|static|total|baro|luft|raum|batt|bat|supply|motor|esc))`
 
-// fewLevels is the number of distinct values up to which a quantity of the surroundings may have been set.
+// fewLevels is the number of distinct values up to which a quantity of the surroundings may have been set, and the
+// number of rows up to which many distinct values mean nothing.
 const fewLevels = 4
 
 // Alongside lists the conditions that were measured alongside and not set, so that rows that differ in them alone
 // repeat each other. These are
-//   - conditions whose name tells it, beside the quantity that was set: rpm_measured beside rpm,
-//   - quantities of the surroundings with many values,
-//   - if some conditions are stated, such as inputs: other conditions with more distinct values than half of the rows.
+//   - conditions whose name tells it, beside the quantity that was set: rpm_measured beside rpm, also if it is stated,
+//   - quantities of the surroundings with more than fewLevels values, unless they are stated,
+//   - if some conditions are stated, such as inputs: other conditions with more distinct values than half of the rows,
+//     if there are more than fewLevels rows.
 //
 // scatters reports whether a condition has set points; such a condition was set. values has the column of each of
 // names. If a column is nil, only its name decides.

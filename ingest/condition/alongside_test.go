@@ -88,6 +88,12 @@ func TestAlongside(t *testing.T) {
 	stated := Alongside([]string{"rpm", "temp_c"}, [][]float64{rpm, quantised}, []string{"rpm", "temp_c"}, nil)
 	assert.Empty(t, stated, "a stated condition")
 
+	beside := Alongside([]string{"rpm", "rpm_measured"}, [][]float64{rpm, drifting}, []string{"rpm", "rpm_measured"}, nil)
+	assert.Equal(t, []string{"rpm_measured"}, beside, "a stated condition that was measured beside the one that was set")
+
+	fewRows := Alongside([]string{"rpm", "torque_nm"}, [][]float64{rpm[:4], drifting[:4]}, []string{"rpm"}, nil)
+	assert.Empty(t, fewRows, "distinct values in four rows")
+
 	hasSetPoints := func(name string) bool { return name == "rpm_measured" }
 	scattering := Alongside([]string{"rpm", "rpm_measured"}, [][]float64{rpm, drifting}, nil, hasSetPoints)
 	assert.Empty(t, scattering, "a condition with set points")

@@ -28,15 +28,16 @@ var dayLayouts = []string{
 // mostOfDay is the number of times of a day that may name occasions, such as its morning.
 const mostOfDay = 4
 
-// Days returns the name of the day of each name. It returns nil unless all names are dates and some of them are of one
-// day, since they have times of day or the day is written in several ways. A day is named as it is written first.
+// Days returns the name of the day of each name. names has one name for each row, which may be repeated. Days returns
+// nil unless all names are dates and several of them mean the same day, because they have times of day or the day is
+// written in several ways. A day is named as it is written first.
 //
-// A few times of day may be occasions of their own, such as the morning: if a day has at most mostOfDay of them on
-// average, and at most half of the rows have one, these names stay as they are.
+// A few times of day may be occasions of their own, such as the morning. Names with a time of day stay as they are if
+// there are at most mostOfDay of them for each day on average, and at most one for every two rows.
 func Days(names []string) map[string]string {
 	days := map[string]string{}  // by name
 	first := map[string]string{} // by date, how the day is written first
-	var timed []string           // names with a time of day
+	var timed []string           // names with a time of day, each once
 	for _, name := range names {
 		if days[name] != "" {
 			continue // the same name again

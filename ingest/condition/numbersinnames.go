@@ -14,15 +14,15 @@ import (
 const NameNumber = `(?:(?i:minus|neg|plus|pos|m|p)|[-+−–])?(?:[0-9]+(?:\.[0-9]*|[,pd][0-9]+)?|\.[0-9]+)` +
 	`(?:[eE][+-]?[0-9]+)?`
 
-// In names that are cut -5 may be n5, minus 5 and 5m as well, and 2e5 2·10⁵.
+// The numbers that CutNames cuts out of names may also be n5, minus 5 and 5m, which mean −5, and 2·10⁵.
 var (
 	nameForm = regexp.MustCompile(`(?i)\A(minus[ _]?|neg[ _]?|plus[ _]?|pos[ _]?|[-+−–mpn])?([0-9]*)` +
 		`(?:(?:[.,pd]|pt|point)([0-9]*))?(?:e([+-]?[0-9]+))?(m|n|neg|minus|p|pos|plus)?\z`)
 	powerOfTen = regexp.MustCompile(`\A(?:(.*)[·⋅×x*])?10(?:\^([+-]?[0-9]+)|([⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+))\z`)
 )
 
-// ParseName reads a number as NameNumber finds it. ok is false for other texts and for numbers that no
-// float64 holds.
+// ParseName reads a number that NameNumber or CutNames finds. ok is false for other texts and for numbers that are too
+// large for a float64.
 func ParseName(s string) (v float64, ok bool) {
 	if strings.Trim(s, "0123456789.+-") == "" { // most numbers are written plainly
 		v, err := strconv.ParseFloat(s, 64)
@@ -80,7 +80,8 @@ var (
 	degrees = regexp.MustCompile(`^(?i)(deg|grad|°)`)
 	// loneSign matches a letter that may be the sign of the number behind it: m5deg.
 	loneSign = regexp.MustCompile(`(?:^|[^A-Za-z])([mpn])$`)
-	// signAtEnd matches a sign that no separator parts from its word: xm20, dEneg10, a.5.
+	// signAtEnd matches a text that ends with a letter, a word or a point that may be a sign, directly behind a word or
+	// behind one separator: xm20, x_m20, dEneg10, a.5. Its groups are the text before the sign, and the sign.
 	signAtEnd = regexp.MustCompile(`(?i)^(|.*?(?:\pL[-_ =]??|[-_ ,]))(m|n|neg|minus|p|pos|plus|-?\.)$`)
 	// thousands matches further groups of three digits behind a number: 5'500, 5 500 rpm. Its groups are the digits
 	// behind apostrophes and narrow blanks, the digits behind blanks and underlines, and the unit behind the latter.
@@ -106,9 +107,9 @@ var withoutGrouping = strings.NewReplacer(" ", "", "_", "", "'", "", "’", "", 
 //
 //   - A hyphen directly before a digit is a sign, except for the next two cases.
 //   - It separates if the word before it is the word of a thing, as in NACA-0012.
-//   - It separates if every name of the same words has a hyphen there after a word, as in run-5. After the word of an
-//     angle, or an axis, that is zero in no name it may be a sign even then: the number is Doubtful. It is read as a
-//     sign if the names separate no other number so.
+//   - It separates if every name with the same words has a hyphen there after a word, as in run-5. If this word is the
+//     word of an angle or an axis, and its number is zero in no name, the hyphen may be a sign: the number is Doubtful.
+//     A doubtful hyphen separates only if a hyphen is also before another number in every name, as in run-5 alpha-5.
 //   - A letter or a word is a sign if other names have a zero after the same words without it: xm20, x0.
 func CutNames(names []string) []Cut {
 	mayBeGrouped := !slices.ContainsFunc(names, ungrouped.MatchString)

@@ -65,6 +65,8 @@ func TestAlike(t *testing.T) {
 		"APC 8x6,APC 8x7": "[]", "A,B": "[]", "Mon,Tue": "[]", "run1,run2": "[]", "Motor,Rotor1": "[]", "wing,wind": "[]",
 		"NACA0012,NACA0015": "[]", "west,west": "[]", "MotorA,MotorB": "[{MotorA MotorB}]", "session1,session": "[]",
 		"Müller,Mueller": "[{Mueller Müller}]", "Mu\u0308ller,Müller": "[{Mu\u0308ller Müller}]", "8x6,8×6": "[{8x6 8×6}]",
+		"APC 8.5x6,APC 85x6": "[]", "APC 8.5x6,apc-8.5x6": "[{APC 8.5x6 apc-8.5x6}]", "Nr. 5,Nr 5": "[{Nr 5 Nr. 5}]",
+		"Nr.5,Nr5.": "[{Nr.5 Nr5.}]", "v1.2.3,v1.23": "[]",
 	} {
 		assert.Equal(t, want, fmt.Sprint(Alike(strings.Split(names, ","))), "%v", names)
 	}

@@ -88,7 +88,7 @@ func SetPointsOf(values []float64, t Tolerance) SetPoints {
 	points := SetPoints{Tolerance: t}
 	parts := cutAtGaps(v, t)
 	for i, part := range parts {
-		middle := part[len(part)/2] // of an odd number the median; it decides between round numbers only
+		middle := part[len(part)/2] // the median or just above; it only decides between round numbers
 		p := SetPoint{Nominal: middle, Lo: part[0], Hi: part[len(part)-1]}
 		lo := math.Inf(-1)
 		hi := math.Inf(1)
@@ -130,8 +130,8 @@ func (p SetPoints) String() string {
 // roundingMargin keeps values that lie exactly at the tolerance together, although their difference is rounded.
 const roundingMargin = 1 + 1e-9
 
-// cutAtGaps splits ascending values at their widest gap, of equal ones the first, until each part lies
-// within the tolerance of its middle.
+// cutAtGaps splits ascending values at their widest gap until each part lies within the tolerance of its middle. If
+// several gaps are equally wide, it splits at the first of them.
 func cutAtGaps(v []float64, t Tolerance) [][]float64 {
 	if len(v) == 0 {
 		return nil
@@ -304,7 +304,7 @@ func discoverAt(v, places []float64) (p SetPoints, ok bool) {
 type clusters struct {
 	count    int
 	several  int     // clusters of several values
-	relative float64 // greatest scatter of a cluster relative to its middle
+	relative float64 // greatest half range of the values of a cluster, relative to its middle
 	scatter  float64 // greatest range of the values of a cluster
 	width    float64 // greatest range of the places of a cluster
 }
@@ -344,7 +344,7 @@ func proposeClusters(v, places []float64, gap float64) (p SetPoints, ok bool) {
 	}
 
 	t := Tolerance{Relative: roundUp(found.relative)}
-	if !(found.relative <= mostRelative) || v[0] <= 0 { // NaN if a cluster has its middle at 0
+	if !(found.relative <= mostRelative) || v[0] <= 0 { // NaN or infinite if a cluster has its middle at 0
 		t = Tolerance{Absolute: roundUp(found.scatter / 2)}
 
 		most := mostAbsolute * min(float64(len(v))/float64(found.count), mostValues)

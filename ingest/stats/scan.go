@@ -308,6 +308,7 @@ func (s *scan) channelWarnings(channel int) []ingest.Warning {
 	constant := summary.Min == summary.Max && summary.NaN == 0
 	stuck := summary.Samples >= minStuck && constant
 	used := s.used[channel]
+	isClipped := used && summary.Clipped > 0 && s.clips(summary, flank)
 
 	var warns []ingest.Warning
 	switch {
@@ -320,15 +321,15 @@ func (s *scan) channelWarnings(channel int) []ingest.Warning {
 		warns = append(warns, s.warn("stuck-column", "%s %s is stuck at %s in all %s%s", noun, ch.Name,
 			strconv.FormatFloat(summary.Min, 'g', -1, 64), fault.Plural(summary.Samples, row), end))
 
-	case used && summary.Clipped > 0 && s.clips(summary, flank) && s.acc[channel].isHeld():
-		// A slow source holds its values at the extremes as everywhere.
+	case isClipped && s.acc[channel].isHeld():
+		// A slow source repeats each of its values, also at the extremes. Nothing is clipped.
 
-	case used && summary.Clipped > 0 && s.clips(summary, flank) && s.acc[channel].restsAtZero():
+	case isClipped && s.acc[channel].restsAtZero():
 		warns = append(warns, s.warn("clipping", "%s %s is 0, its least value, in %d of %s, three and more in a row: was it "+
 			"off, or is it cut off below 0? Leave out what is not of the run", noun, ch.Name, summary.Clipped,
 			fault.Plural(summary.Samples, row)))
 
-	case used && summary.Clipped > 0 && s.clips(summary, flank):
+	case isClipped:
 		warns = append(warns, s.warn("clipping", "%s %s is clipped: %d of %s lie at its extremes (%s, %s), three and more "+
 			"in a row: %s", noun, ch.Name, summary.Clipped,
 			fault.Plural(summary.Samples, row), strconv.FormatFloat(summary.Min, 'g', 6, 64),

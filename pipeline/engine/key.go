@@ -15,7 +15,8 @@ import (
 func (t *Task) settings() []kv.Pair { return append(slices.Clone(t.Config), t.Local...) }
 
 // inputs returns the inputs of a task with their digests. digests has the digests of the raw files and then the digests
-// of the outputs of other tasks, in the order of t.Files and t.Deps. It may end early: inputs returns as many.
+// of the outputs of other tasks, in the order of t.Files and t.Deps. If the last digests are missing, inputs leaves out
+// their inputs.
 func (t *Task) inputs(digests []string) []input {
 	list := make([]input, len(digests))
 	for i, digest := range digests {

@@ -36,7 +36,8 @@ import (
 //   - 17: dates beside points, zeros before points, and further headers are read
 //   - 18: a rate that is stated shows whether whole times without a unit are ms or µs
 //   - 19: a first sample with signs for missing values is not a row of units
-const ingestVersion = 19
+//   - 20: names that differ only by a decimal point are two names
+const ingestVersion = 20
 
 // Outputs of the tasks of this stage.
 const (

@@ -165,9 +165,9 @@ func (d *Data) addSeed(sp *report.SplitDetail, set triplets.Set, answers triplet
 		sp.Test = make([]bool, n)
 	}
 
-	// By place, the last triplet of the condition. About a set point the answers of triplets differ a little, because the
-	// network sees the measured values: the page shows this one's.
-	rows := make([]int, n)
+	// The page shows the answers at the last triplet of each condition. At a set point, the answers at its triplets differ
+	// a little, because the network sees the measured values.
+	rows := make([]int, n) // the last triplet, by place in the page
 	for i, c := range d.condition {
 		if place, kept := d.placeOf[c]; kept {
 			rows[place] = i

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"doubletake/ingest/table"
+	"doubletake/internal/lists"
 	"doubletake/report"
 	"doubletake/report/findings"
 )
@@ -105,7 +106,7 @@ func (d *Data) addSpread(recs *table.Table, column, name, unit string) {
 	high := values[len(values)-1]
 	text := rounded(low)
 	if low != high {
-		text = rounded(low) + " to " + rounded(high) + ", median " + rounded(values[len(values)/2])
+		text = rounded(low) + " to " + rounded(high) + ", median " + rounded(lists.Median(values))
 	}
 
 	d.add(name, strings.TrimSpace(text+" "+unit))

@@ -110,19 +110,19 @@ func unseen(split Split) string {
 		known[c] = known[c] || set.Part[i] != triplets.Test
 	}
 
-	both := 0
+	shared := 0 // held-out conditions with the inputs of a training condition
 	asked := set.Only(triplets.Test).Present()
 	for _, c := range asked {
 		if known[c] {
-			both++
+			shared++
 		}
 	}
 
-	if both == 0 {
+	if shared == 0 {
 		return "" // the inputs of all held-out conditions differ from the training conditions'
 	}
 
 	return fmt.Sprintf("split %s holds out %s, which is not among the inputs (%s): %d of the %d held-out conditions "+
 		"have the same inputs as training conditions, so the uncertainty cannot rise there; R² and e show the cost",
-		split.Name, strings.Join(held, " and "), strings.Join(set.InputNames(), ", "), both, len(asked))
+		split.Name, strings.Join(held, " and "), strings.Join(set.InputNames(), ", "), shared, len(asked))
 }

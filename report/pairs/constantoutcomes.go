@@ -34,7 +34,7 @@ func WarnConstant(path string, pairTable *campaign.PairTable, trained []string) 
 
 	if len(same) > 0 && (isChosen || len(same) == len(trained)) {
 		return nil, fault.At(path, "", "outcomes that vary", same[0],
-			"nothing can be learnt of it: name the other columns under table: {y1: …, y2: …}, or repeats")
+			"nothing can be learned from it: name the other columns under table: {y1: …, y2: …}, or repeats")
 	}
 
 	var warnings []ingest.Warning
