@@ -154,20 +154,21 @@ func (r *runner) takeResult(work *Work) (seconds float64, err error) {
 	defer func() { <-r.gate }()
 
 	st := work.status
+	record := work.record
+	if record == nil {
+		work.Started("")
+		record, err = r.store.adopt(st, true) // durable: a worker seals a result only then
+		if err != nil {
+			return 0, err
+		}
+
+		seconds = record.Seconds
+	}
+
 	st.State = UpToDate
-	if work.record != nil {
-		st.record = work.record
-		return 0, nil
-	}
+	st.record = record
 
-	work.Started("")
-
-	st.record, err = r.store.adopt(st, true) // durable: a worker seals a result only then
-	if err != nil {
-		return 0, err
-	}
-
-	return st.record.Seconds, nil
+	return seconds, nil
 }
 
 // setAside moves the object of a task to .cache/damaged if it is damaged, and tells the observer.

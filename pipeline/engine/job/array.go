@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -54,8 +55,12 @@ func (a Array) Commands() ([]string, error) { return quoteCommands(a.Setup) }
 // Options returns the options of qsub in Extra, quoted for a shell.
 func (a Array) Options() ([]string, error) { return quoteCommands(a.Extra) }
 
+// excludeOption matches the option --exclude of sbatch, or its only abbreviation: --exclu may be --exclusive, too. The
+// group contains the nodes.
+var excludeOption = regexp.MustCompile(`^--exclude?=(.*)$`)
+
 // Excluded returns the argument of an option --exclude of sbatch with the nodes to avoid, or "" if there are none. It
-// includes the nodes of such options in Extra, abbreviated or not, because sbatch takes only the last option.
+// includes the nodes of such options in Extra, because sbatch takes only the last option.
 func (a Array) Excluded() string {
 	if len(a.Avoid) == 0 {
 		return ""
@@ -63,10 +68,8 @@ func (a Array) Excluded() string {
 
 	nodes := slices.Clone(a.Avoid)
 	for _, option := range a.Extra {
-		name, list, hasValue := strings.Cut(option, "=")
-		isExclude := name == "--exclude" || name == "--exclud" // --exclu may be --exclusive, too
-		if isExclude && hasValue {
-			nodes = append(nodes, list)
+		if match := excludeOption.FindStringSubmatch(option); match != nil {
+			nodes = append(nodes, match[1])
 		}
 	}
 
@@ -100,7 +103,6 @@ func (a Array) Seconds() int {
 // hours:minutes:seconds, days-hours, days-hours:minutes, days-hours:minutes:seconds. It returns +Inf if a number is too
 // large, and 0 for another text: "", UNLIMITED and INFINITE mean no limit.
 func timeLimit(text string) float64 {
-	units := []float64{3600, 60, 1} // of hours:minutes:seconds, in seconds
 	days, clock, hasDays := strings.Cut(text, "-")
 	if !hasDays {
 		days = "0"
@@ -108,18 +110,25 @@ func timeLimit(text string) float64 {
 	}
 
 	fields := strings.Split(clock, ":")
-	if !hasDays && len(fields) < len(units) {
-		units = units[1:]
+	if !hasDays && len(fields) < 3 { // minutes come first
+		fields = append([]string{"0"}, fields...)
 	}
 
-	if len(fields) > len(units) {
+	if len(fields) > 3 {
 		return 0
 	}
 
-	const secondsPerDay = 86400
+	for len(fields) < 3 {
+		fields = append(fields, "0")
+	}
+
+	const secondsPerMinute, secondsPerHour, secondsPerDay = 60, 3600, 86_400
 	seconds := 0.0
-	for i, field := range append([]string{days}, fields...) {
-		number, err := strconv.ParseUint(field, 10, 64)
+	for _, part := range []struct {
+		text string
+		unit float64 // in seconds
+	}{{days, secondsPerDay}, {fields[0], secondsPerHour}, {fields[1], secondsPerMinute}, {fields[2], 1}} {
+		number, err := strconv.ParseUint(part.text, 10, 64)
 		if errors.Is(err, strconv.ErrRange) {
 			return math.Inf(1)
 		}
@@ -128,12 +137,7 @@ func timeLimit(text string) float64 {
 			return 0
 		}
 
-		unit := float64(secondsPerDay)
-		if i > 0 {
-			unit = units[i-1]
-		}
-
-		seconds += float64(number) * unit
+		seconds += float64(float64(number) * part.unit)
 	}
 
 	return seconds

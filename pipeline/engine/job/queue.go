@@ -77,5 +77,7 @@ func (s *Scheduler) partNumber(text string) int {
 		return 1
 	}
 
-	return min(number, maxRunning) - s.first + 1
+	number = min(number, maxRunning) // the next line then has no overflow
+
+	return min(number-s.first+1, maxRunning)
 }

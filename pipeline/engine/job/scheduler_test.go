@@ -408,8 +408,8 @@ func TestReadHugeNumbers(t *testing.T) {
 	for name, line := range map[string]string{
 		"slurm": "12 " + huge + " RUNNING n1\n", "htcondor": "12 " + huge + " 2 slot1@n1\n",
 	} {
-		states := Find(name).Read(line)
-		assert.Len(t, states, 1, name)
+		want := map[Part]State{{"12", 1 << 20}: {Running: true, Node: "n1"}}
+		assert.Equal(t, want, Find(name).Read(line), name)
 	}
 
 	sge := "      5 0.5 dt-x       root         qw    11/26/2026 05:00:01           1 " + huge + "0-3:1\n"
