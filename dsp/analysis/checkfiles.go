@@ -79,7 +79,7 @@ func (s *Source) gather(readers []*Reader, files []*recording.File, errs []error
 	}
 
 	if n := len(faults) - maxFaults; n > 0 {
-		faults = append(faults[:maxFaults], fmt.Errorf("and %d more files", n))
+		faults = append(faults[:maxFaults], fmt.Errorf("and %s", fault.Plural(int64(n), "more file")))
 	}
 
 	read.Warnings = append(read.Warnings, read.Check()...)

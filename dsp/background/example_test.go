@@ -8,7 +8,7 @@ import (
 	"doubletake/ingest/table"
 )
 
-// A level 3 dB above the background reads 3 dB high, a level 10 dB above it half a decibel.
+// A level 3 dB above the background reads 3 dB high, and a level 10 dB above it reads half a decibel high.
 func ExampleWarnHigh() {
 	pairs := &table.Table{Columns: []table.Column{
 		{Name: "l_125hz_db_1", Floats: []float64{53, 56, 60}},

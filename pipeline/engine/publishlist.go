@@ -91,7 +91,7 @@ func (s *store) writeList(listPath string, data []byte) error {
 		return err
 	}
 
-	if err := s.makeWay(false, "published", filepath.Base(listPath)); err != nil {
+	if err := s.makeWay(aFile, "published", filepath.Base(listPath)); err != nil {
 		return err
 	}
 
@@ -187,7 +187,7 @@ func (p planned) has(name string) bool {
 // publish them; declare returns the folders of these experiments.
 func (s *store) declare(plan *Plan) (clearFormer func() error, foreign []string, err error) {
 	now := publishedBy(plan)
-	if err := s.makeWay(true, "published"); err != nil {
+	if err := s.makeWay(aFolder, "published"); err != nil {
 		return nil, nil, err
 	}
 

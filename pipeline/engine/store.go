@@ -166,7 +166,7 @@ func (s *store) prepare() error {
 	}
 
 	for _, dir := range folders {
-		if err := s.makeWay(true, dir); err != nil {
+		if err := s.makeWay(aFolder, dir); err != nil {
 			return err
 		}
 	}
@@ -177,7 +177,7 @@ func (s *store) prepare() error {
 		}
 	}
 
-	return s.makeWay(false, "index")
+	return s.makeWay(aFile, "index")
 }
 
 // clear removes unfinished results and unfinished copies of the index, which an interrupted run may have left. The lock
@@ -226,6 +226,12 @@ func moveDurably(path, target string) error {
 
 	return disk.dir(filepath.Dir(path))
 }
+
+// Values of folder, a parameter of makeWay.
+const (
+	aFile   = false
+	aFolder = true
+)
 
 // makeWay moves away anything of the wrong type that occupies a path of the cache, which is to be a folder or a file.
 func (s *store) makeWay(folder bool, elem ...string) error {

@@ -13,8 +13,8 @@ import (
 	"doubletake/train/score"
 )
 
-// Of the seeds that violate an identity the worst is kept, by its ratio to the
-// limit, with their number.
+// If several seeds violate an identity, the flag with the greatest ratio to its limit is kept, with the number of these
+// seeds.
 func TestMergeFlags(t *testing.T) {
 	flag := func(code string, value float64) score.Flag {
 		return score.Flag{Code: code, Value: value, Limit: 0.5, Do: "train longer"}
@@ -34,8 +34,7 @@ func TestMergeFlags(t *testing.T) {
 	assert.Equal(t, want, mergeFlags(seeds))
 }
 
-// A method's scores are averaged over the seeds; quantiles that a seed has not are
-// undefined, and times are means.
+// A method's scores are averaged over the seeds. A quantile that one of the seeds lacks is undefined.
 func TestComparedFinish(t *testing.T) {
 	numbers := func(r2 float64) score.Numbers { return score.Numbers{{Key: "r2", Value: r2}} }
 	c := &compared{}

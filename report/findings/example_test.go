@@ -25,6 +25,6 @@ func ExampleFindings() {
 		fmt.Println(warning)
 	}
 	// Output:
-	// 2.wav: 20 samples are clipped (and in 1 more files)
+	// 2.wav: 20 samples are clipped (and in 1 more file)
 	// 1.wav: a column is text
 }

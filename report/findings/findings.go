@@ -15,6 +15,7 @@ import (
 	"doubletake/dsp"
 	"doubletake/ingest"
 	"doubletake/ingest/campaign"
+	"doubletake/ingest/fault"
 	"doubletake/ingest/table"
 	"doubletake/report"
 )
@@ -195,7 +196,7 @@ func (f *Findings) ranked() []*mistake {
 	for _, group := range f.groups {
 		text := group.text
 		if n := len(group.files); n > 1 && group.code != "files-swapped" {
-			text += fmt.Sprintf(" (and in %d more files)", n-1)
+			text += " (and in " + fault.Plural(int64(n-1), "more file") + ")"
 		}
 
 		list = append(list, &mistake{code: group.code, first: group.first, text: text, files: group.files, ratio: 1})
@@ -249,8 +250,8 @@ func (f *Findings) Counts(emergenceDB float64, isSubtracted bool) (warnings []st
 	}
 
 	if f.dropped > 0 {
-		warnings = append(warnings, fmt.Sprintf("censored: drop left out %d recordings with a harmonic that is not "+
-			"emergent; what remains is biased towards loud conditions", f.dropped))
+		warnings = append(warnings, fmt.Sprintf("censored: drop left out %s with a harmonic that is not "+
+			"emergent; what remains is biased towards loud conditions", fault.Plural(int64(f.dropped), "recording")))
 	}
 
 	return warnings

@@ -9,8 +9,8 @@ import (
 	"doubletake/ingest"
 )
 
-// Warnings of one code of many files are one, with their number; those of the
-// planning and of recordings left out are kept each. What spoils data comes first.
+// Warnings of one code about several files become one warning with the number of files. Warnings of the planning and
+// warnings without a code stay as they are. Warnings about spoilt data come first.
 func TestFindings(t *testing.T) {
 	var f Findings
 	f.AddPlanned([]ingest.Warning{{Path: "a.csv", Text: "no unit"}, {Path: "a.csv", Text: "no angle"}})
@@ -31,7 +31,8 @@ func TestFindings(t *testing.T) {
 	assert.Equal(t, want, got)
 }
 
-// Notes of the analysis are counted: flags by runs, of all analysed ones, levels by kind.
+// Notes of the analysis are counted: for each code of flags, the runs that have one among all analysed runs, and for
+// each kind of level the levels. A single recording is written in the singular.
 func TestFindingsNotes(t *testing.T) {
 	var f Findings
 	f.AddRun(RunNote{
@@ -39,7 +40,7 @@ func TestFindingsNotes(t *testing.T) {
 		Flags: []dsp.Flag{{Code: "trend", Text: "it rises"}, {Code: "trend", Text: "again"}},
 	})
 	f.AddRun(RunNote{
-		Run: "r2", Levels: 10, Dropped: 3,
+		Run: "r2", Levels: 10, Dropped: 1,
 		Flags: []dsp.Flag{{Code: "trend", Text: "it falls"}, {Code: "drift", Text: "it drifts"}},
 	})
 	f.AddRun(RunNote{Run: "r3"})
@@ -52,7 +53,7 @@ func TestFindingsNotes(t *testing.T) {
 		"2 of 20 levels are less than 3 dB above the floor: they are upper bounds (columns *_bound_1, *_bound_2)",
 		"1 of 20 levels are less than 6 dB above the background in the same bins (columns *_background_1, " +
 			"*_background_2), which is not subtracted",
-		"censored: drop left out 3 recordings with a harmonic that is not emergent; what remains is biased towards loud " +
+		"censored: drop left out 1 recording with a harmonic that is not emergent; what remains is biased towards loud " +
 			"conditions",
 	}
 

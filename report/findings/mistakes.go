@@ -95,7 +95,10 @@ func (f *Findings) addEqualRows(set triplets.Set) {
 	}
 
 	more := ""
-	if doubles > 1 {
+	switch {
+	case doubles == 2:
+		more = " (and 1 more row has a double)"
+	case doubles > 2:
 		more = fmt.Sprintf(" (and %d more rows have a double)", doubles-1)
 	}
 

@@ -53,6 +53,22 @@ func TestMistakeSentences(t *testing.T) {
 	}
 }
 
+// Further rows with a double are counted, in the singular and in the plural. The rows are written by hand: rows 4 and
+// 5, or rows 4 to 6, repeat the rows above.
+func TestSeveralEqualRows(t *testing.T) {
+	x := []triplets.Quantity{{Name: "x"}}
+	y := []triplets.Quantity{{Name: "y"}}
+	for more, values := range map[string][]float64{
+		"(and 1 more row has a double)":   {1, 2, 3, 1, 2, 6},
+		"(and 2 more rows have a double)": {1, 2, 3, 1, 2, 3},
+	} {
+		var f Findings
+		f.addEqualRows(triplets.New(x, y, []float64{1, 2, 3, 4, 5, 6}, values, values))
+		found := strings.Join(sentences(f), "\n")
+		assert.Contains(t, found, more)
+	}
+}
+
 // A channel 6 dB below its neighbours in every run is named with the number; a dipole's minimum between the places,
 // a slope and one bad run are not. Levels are closed forms, two outcomes of 6 runs.
 func TestGains(t *testing.T) {

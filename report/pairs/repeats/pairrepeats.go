@@ -3,7 +3,6 @@
 package repeats
 
 import (
-	"fmt"
 	"slices"
 
 	"doubletake/ingest"
@@ -61,7 +60,7 @@ func (p *Pairing) Check(known Rows) error {
 // noRepeats returns the error about n runs if none of them repeats another.
 func (p *Pairing) noRepeats(n int) error {
 	return fault.At(p.Path, p.Place, "conditions that were measured more than once",
-		fmt.Sprintf("%d runs, all at different conditions", n),
+		fault.Plural(int64(n), "run")+", all at different conditions",
 		"allow a tolerance with within: {condition: …}, leave counters out with log: {ignore: […]}, or take same-run pairs")
 }
 
