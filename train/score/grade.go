@@ -79,7 +79,7 @@ const (
 	WideInside = 0.9
 )
 
-// boundRisk is the probability that a bound of a share is wrong.
+// boundRisk is the largest probability with which a bound of Clopper and Pearson is wrong.
 const boundRisk = 0.05
 
 // Evidence contains what independent units, which are runs or groups, show about intervals. The values of one unit may
@@ -130,10 +130,12 @@ func effective(units int, values, inside68, se float64) float64 {
 	return min(max(n, inside68*(1-inside68)/(se*se)), max(n, values))
 }
 
-// Bounds returns the lower and the upper bound of the share inside, each of which is wrong with a probability of 5 %.
-// They are the bounds of Clopper and Pearson (1934) for the effective number of values. The lower bound is the larger
-// of two: one from the share itself, and one from the share inside 68 % intervals, converted by the normal
-// distribution.
+// Bounds returns the lower and the upper bound of the share inside. They are bounds of Clopper and Pearson (1934) for
+// the effective number of values, each wrong with a probability of at most 5 % (boundRisk). The lower bound is the
+// larger of two: one from the share itself, and one from the share inside 68 % intervals, converted by the normal
+// distribution. The larger one is wrong more often than each, with a probability of up to 10 %: 9 % of 22 independent
+// values of a normal distribution. But Grade also requires shares near the level, so that intervals with a true share
+// of 0.8 then hold with a probability of at most 5 %.
 func (e Evidence) Bounds() (lower, upper float64) {
 	if e.Units == 0 || math.IsNaN(e.Inside) {
 		return 0, 1

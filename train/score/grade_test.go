@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/stat/distuv"
 
 	"doubletake/internal/longtest"
 	"doubletake/internal/testfile"
@@ -38,6 +39,43 @@ func TestBounds(t *testing.T) {
 		lower, upper := e.Bounds()
 		assert.InDelta(t, c.lower, lower, 1e-8, "lower bound of %g of %g values inside", c.inside, c.effective)
 		assert.InDelta(t, c.upper, upper, 1e-6, "upper bound of %g of %g values inside", c.inside, c.effective)
+	}
+}
+
+// n independent values of a normal distribution, of which 95 % intervals contain 0.8: the probability that the lower
+// bound is above 0.8, and that the intervals hold. Expected: sums over the binomial probabilities of the values inside
+// 68 % intervals, and of the others inside 95 % intervals, by scipy. The second probability is at most 5 % for all n
+// from 5 to 200, of which 22 has the largest.
+func TestRiskOfHolding(t *testing.T) {
+	z95 := math.Erfinv(0.8) / math.Erfinv(0.95) // half width of the intervals over that of right intervals
+	inside68 := math.Erf(math.Erfinv(0.68) * z95)
+	for n, want := range map[int][2]float64{
+		5:  {0.02668733511, 0.02668733511},
+		15: {0.07334770558, 0.04571386755},
+		22: {0.08687624990, 0.04914937364},
+	} {
+		above := 0.0
+		holding := 0.0
+		for k68 := range n + 1 {
+			first := distuv.Binomial{N: float64(n), P: inside68}.Prob(float64(k68))
+			for more := range n - k68 + 1 {
+				rest := distuv.Binomial{N: float64(n - k68), P: (0.8 - inside68) / (1 - inside68)}.Prob(float64(more))
+				e := Evidence{
+					Level: 0.95, Units: n, Effective: float64(n),
+					Inside: float64(k68+more) / float64(n), Inside68: float64(k68) / float64(n),
+				}
+				if lower, _ := e.Bounds(); lower > 0.8 {
+					above += first * rest
+				}
+
+				if e.Grade() == Holds {
+					holding += first * rest
+				}
+			}
+		}
+
+		assert.InDelta(t, want[0], above, 1e-8, "lower bound of %d values above 0.8", n)
+		assert.InDelta(t, want[1], holding, 1e-8, "grade of %d values", n)
 	}
 }
 
