@@ -58,20 +58,19 @@ func TestEven(t *testing.T) {
 	assert.Equal(t, []int{3, 1, 2, 4}, runs[:4])
 }
 
-// The page quotes the table that the whole study wrote.
-func TestPageQuotesTable(t *testing.T) {
-	f, err := os.Open("../tables/savings.csv")
+// neededRuns reads the runs that each strategy needs, by set, from a table that the whole study wrote. It returns the
+// sets in the order of the table.
+func neededRuns(t *testing.T, path string) (order []string, needed map[string]map[string]float64) {
+	t.Helper()
+
+	f, err := os.Open(path)
 	require.NoError(t, err)
 	defer f.Close()
 
 	rows, err := csv.NewReader(f).ReadAll()
 	require.NoError(t, err)
 
-	page, err := os.ReadFile("../../suggest.md")
-	require.NoError(t, err)
-
-	needed := map[string]map[string]float64{} // runs, by set and strategy
-	var order []string
+	needed = map[string]map[string]float64{}
 	for _, row := range rows[1:] {
 		v, err := strconv.ParseFloat(row[6], 64)
 		require.NoError(t, err)
@@ -86,12 +85,29 @@ func TestPageQuotesTable(t *testing.T) {
 
 	require.Len(t, order, len(laws())+len(tables))
 
+	return order, needed
+}
+
+// words reads a page with single spaces between its words.
+func words(t *testing.T, path string) string {
+	t.Helper()
+
+	page, err := os.ReadFile(path)
+	require.NoError(t, err)
+
+	return strings.Join(strings.Fields(string(page)), " ")
+}
+
+// The page quotes the table that the whole study wrote.
+func TestPageQuotesTable(t *testing.T) {
+	order, needed := neededRuns(t, "../tables/savings.csv")
+	page := words(t, "../../suggest.md")
 	random := 0.0
 	even := 0.0
 	for _, name := range order {
 		n := needed[name]
 		line := fmt.Sprintf("| %.0f | %.0f | %.0f |", n["suggest"], n["even"], n["random"])
-		assert.Contains(t, string(page), line, name)
+		assert.Contains(t, page, line, name)
 
 		random += math.Log(n["suggest"]/n["random"]) / float64(len(order))
 		even += math.Log(n["suggest"]/n["even"]) / float64(len(order))
@@ -99,5 +115,25 @@ func TestPageQuotesTable(t *testing.T) {
 
 	stated := fmt.Sprintf("× %.2f of the runs of random choice and × %.2f of the runs of an even filling",
 		math.Exp(random), math.Exp(even))
-	assert.Contains(t, strings.Join(strings.Fields(string(page)), " "), stated)
+	assert.Contains(t, page, stated)
+}
+
+// The pages quote what the weights of gain save: the runs of suggest over its runs without weights, in the table of the
+// same seeds that was written before gain had weights.
+func TestPagesQuoteWeights(t *testing.T) {
+	order, needed := neededRuns(t, "../tables/savings.csv")
+	_, before := neededRuns(t, "../tables/savings-before.csv")
+	mean := 0.0
+	row := ""
+	for _, name := range order {
+		ratio := needed[name]["suggest"] / before[name]["suggest"]
+		mean += math.Log(ratio) / float64(len(order))
+		row += fmt.Sprintf("| × %.2f ", ratio)
+	}
+
+	for _, path := range []string{"../../suggest.md", "../savings.md"} {
+		assert.Contains(t, words(t, path), fmt.Sprintf("× %.2f of the runs that it needs without", math.Exp(mean)), path)
+	}
+
+	assert.Contains(t, words(t, "../savings.md"), row+"|")
 }
