@@ -62,22 +62,31 @@ func NLLRows(s Set, total []float64) []float64 {
 func undefinedRows(n int) []float64 { return slices.Repeat([]float64{math.NaN()}, n) }
 
 // errorRows returns the measured error e and the covariance C of each row, as means over outcomes. Both are multiplied
-// by the row's weight over the mean weight. e is NaN if the set has no measured error, and c is NaN if it has no
-// covariances.
+// by the row's weight, and by the number of rows over the weight of all pairs. Rows that are alone measure no error and
+// count 0. So the mean over all rows is the weighted mean over the pairs. e is NaN if the set has no measured error or
+// no pairs, and c is NaN if it has no covariances.
 func errorRows(s Set) (e, c []float64) {
 	e = make([]float64, s.N)
 	c = make([]float64, s.N)
-	mean := totalWeight(s.Weight, s.N) / float64(s.N)
+	pairs := s.Pairs()
+	mean := 0.0 // weight of the pairs by the number of rows
+	for _, i := range pairs {
+		mean += s.weight(i)
+	}
 
-	for k, x := range MeasuredError(s) {
-		w := s.weight(k/s.Out) / mean / float64(s.Out)
-		e[k/s.Out] += w * x
-		if s.Cov != nil {
-			c[k/s.Out] += w * s.Cov[k]
+	mean /= float64(s.N)
+	measured := MeasuredError(s)
+	for _, i := range pairs {
+		w := s.weight(i) / mean / float64(s.Out)
+		for k := i * s.Out; k < (i+1)*s.Out; k++ {
+			e[i] += w * measured[k]
+			if s.Cov != nil {
+				c[i] += w * s.Cov[k]
+			}
 		}
 	}
 
-	if s.errorUndefined() != "" {
+	if s.errorUndefined() != "" || len(pairs) == 0 {
 		e = undefinedRows(s.N)
 	}
 

@@ -121,14 +121,20 @@ func criteriaSet() Set {
 	return s
 }
 
-// The mean of a criterion over the rows is the number that Judge computes. e is undefined for couples.
+// The mean of a criterion over the rows is the number that Judge computes. Rows that are alone do not count for e. e is
+// undefined for couples, and if all rows are alone.
 func TestCriteriaAgreeWithJudge(t *testing.T) {
 	weighted := criteriaSet()
 	for i := range weighted.N {
 		weighted.Weight = append(weighted.Weight, 0.5+float64(i%4))
 	}
 
-	for name, s := range map[string]Set{"no weights": criteriaSet(), "weights": weighted} {
+	alone := weighted
+	for i := range alone.N {
+		alone.Alone = append(alone.Alone, i%3 == 0)
+	}
+
+	for name, s := range map[string]Set{"no weights": criteriaSet(), "weights": weighted, "rows alone": alone} {
 		j := Judge(s, s.Var, s.Cov)
 		want := map[string]float64{
 			"nll": j.Get("nll"), "crps": j.Get("crps"), "rmse": j.Get("e"),
@@ -145,6 +151,9 @@ func TestCriteriaAgreeWithJudge(t *testing.T) {
 	s := criteriaSet()
 	s.Couples = true
 	assert.True(t, math.IsNaN(measuredRows(s)[0]), "measured error of couples")
+
+	alone.Alone = slices.Repeat([]bool{true}, alone.N)
+	assert.True(t, math.IsNaN(measuredRows(alone)[0]), "measured error of rows alone")
 }
 
 // A set without the answers that a criterion needs has no score: NaN, and not 0, which would be the best score.
