@@ -37,9 +37,9 @@ const (
 	planNumbers = 30e6
 )
 
-// plannedRows returns the largest number of rows of the process of a plan: planRows for up to 26 outcomes, and fewer for
-// more, by planNumbers. The process keeps half of a symmetric matrix of the rows for each outcome. If names have curves
-// of their own, it also keeps one of the curves, so that 13 outcomes take the place of 26.
+// plannedRows returns the largest number of rows of the process of a plan: planRows for up to 26 outcomes, and fewer
+// for more, by planNumbers. The process keeps half of a symmetric matrix of the rows for each outcome. If names have
+// curves of their own, it also keeps one of the curves, so that 13 outcomes take the place of 26.
 func plannedRows(models *predict.Models) int {
 	matrices := float64(len(models.Honest.Process.Hyper))
 	if models.Honest.Process.Curves > 0 {
