@@ -93,14 +93,9 @@ func Nearest(name string, known []string, n int) []string {
 }
 
 // Meant returns the known name that the user probably meant by name, or "" if there is none. At most half of the
-// letters of name may be wrong, or one letter if it has at most three.
+// letters of name may be wrong, so that nobody can mean anything by an empty name.
 func Meant(name string, known []string) string {
-	letters := utf8.RuneCountInString(name)
-	maxWrong := letters / 2
-	if letters <= 3 {
-		maxWrong = 1
-	}
-
+	maxWrong := utf8.RuneCountInString(name) / 2
 	if near := Nearest(name, known, 1); len(near) > 0 && Distance(name, near[0]) <= maxWrong {
 		return near[0]
 	}

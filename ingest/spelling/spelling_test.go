@@ -48,10 +48,10 @@ func TestNearest(t *testing.T) {
 }
 
 func TestMeant(t *testing.T) {
-	known := []string{"segments", "tolerance", "amplitude", "rpm"}
+	known := []string{"segments", "tolerance", "amplitude", "rpm", "q"}
 	for in, want := range map[string]string{
 		"segmnts": "segments", "tolerence": "tolerance", "amplitdue": "amplitude",
-		"xyzzy": "", "rpn": "rpm", "xyz": "", "": "",
+		"xyzzy": "", "rpn": "rpm", "xyz": "", "": "", "x": "", "Q": "q", "qq": "q",
 	} {
 		assert.Equal(t, want, Meant(in, known), "%q", in)
 	}
@@ -59,6 +59,8 @@ func TestMeant(t *testing.T) {
 
 func ExampleDidYouMean() {
 	fmt.Println(`"bladse" is not a condition` + DidYouMean("bladse", []string{"blades", "rpm"}))
+	fmt.Println(`"" is not a condition` + DidYouMean("", []string{"q", "rpm"}))
 	// Output:
 	// "bladse" is not a condition; did you mean "blades"?
+	// "" is not a condition
 }
