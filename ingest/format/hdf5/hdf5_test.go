@@ -243,6 +243,9 @@ func TestMoved(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, want, got, "behind 2048 bytes")
 
+	_, err = openBytes(append(make([]byte, 2048), oldFile(0, 200)...)) // byte 2248, and the file ends at byte 2184
+	require.EqualError(t, err, "group /: 32 bytes at address 200 reach beyond the end of the file", "an address")
+
 	_, err = openBytes(append(make([]byte, 1000), b...))
 	require.EqualError(t, err, "no HDF5 signature at byte 0, 512, 1024, 2048, …", "behind 1000 bytes")
 }

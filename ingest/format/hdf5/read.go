@@ -208,10 +208,11 @@ func (r *Reader) fetch(place []uint64, low, high uint64) (data []byte, begin uin
 	return data, 0, nil
 }
 
-// chunkError returns an error about the chunk at a place in the grid. If the index has the chunk, it names its offset.
+// chunkError returns an error about the chunk at a place in the grid. If the index has the chunk, and the chunk begins
+// in the file, the error names its offset.
 func (r *Reader) chunkError(place []uint64, err error) error {
 	e := &fault.Error{Place: r.st.object, Found: fmt.Sprintf("chunk %v", place), Err: err}
-	if r.found.addr <= uint64(r.p.size) {
+	if r.p.within(r.found.addr, 0) {
 		e.Place += fmt.Sprintf(", byte %d", r.p.base+int64(r.found.addr))
 	}
 

@@ -33,9 +33,10 @@ type parser struct {
 	left int64 // bytes that it may still read
 }
 
-// errorf returns an error about an address, which is undefined if it is not known.
+// errorf returns an error about an address, which is undefined if it is not known. The error names the offset in the
+// file, unless the address is beyond the end of the file.
 func (s *source) errorf(addr uint64, format string, args ...any) error {
-	if addr <= uint64(s.size) {
+	if s.within(addr, 0) {
 		return atByte(s.base+int64(addr), fmt.Sprintf(format, args...), nil)
 	}
 
