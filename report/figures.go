@@ -80,7 +80,7 @@ type maker struct {
 	limit           int    // largest number of points of a series
 	only            string // the split whose figures are wanted; "" for all, whose file names then begin with the split
 	figures         []captionedFigure
-	used            map[string]bool // file names of the figures so far
+	used            map[string]bool // file names of the figures so far, in lower case
 	rowsByCondition [][]int         // triplets of each condition; rowsOf computes them when it is first called
 }
 
@@ -115,14 +115,15 @@ func (m *maker) add(p captionedFigure) {
 	m.figures = append(m.figures, p)
 }
 
-// unusedName returns a name of a file that no figure has yet, and marks it as used.
+// unusedName returns a name of a file that no figure has yet, and marks it as used. Names that differ in letter case
+// alone count as the same, because they are on Windows and macOS.
 func (m *maker) unusedName(base string) string {
 	name := base
-	for k := 2; m.used[name]; k++ {
+	for k := 2; m.used[strings.ToLower(name)]; k++ {
 		name = base + "-" + strconv.Itoa(k)
 	}
 
-	m.used[name] = true
+	m.used[strings.ToLower(name)] = true
 
 	return name
 }

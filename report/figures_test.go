@@ -238,3 +238,14 @@ func TestSpectrumRange(t *testing.T) {
 		assert.Equal(t, []float64{c.want.Min, c.want.Max}, []float64{y.Min, y.Max}, name)
 	}
 }
+
+// Expected: no two names are the same on a file system that ignores letter case.
+func TestUnusedName(t *testing.T) {
+	m := &maker{used: map[string]bool{}}
+	var names []string
+	for _, base := range []string{"Fx", "fx", "fx", "Fx-2", "q"} {
+		names = append(names, m.unusedName(base))
+	}
+
+	assert.Equal(t, []string{"Fx", "fx-2", "fx-3", "Fx-2-2", "q"}, names)
+}
