@@ -349,7 +349,7 @@ func (s *scan) channelWarnings(channel int) []ingest.Warning {
 		warns = append(warns, s.outliers(channel, summary)...)
 	}
 
-	if largest := max(summary.Max, -summary.Min); largest > 1<<53 {
+	if largest := max(summary.Max, -summary.Min); largest >= 1<<53 { // also 2^53 itself: 2^53+1 becomes it
 		warns = append(warns, s.warn("large-integers", "%s %s goes up to %g: whole numbers above 2^53 (9.0e15) are rounded",
 			noun, ch.Name, largest))
 	}

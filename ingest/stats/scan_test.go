@@ -232,6 +232,8 @@ func TestWarningsOfSamples(t *testing.T) {
 			"a slow source of integers", "", heldValues(clipped16(wholeNoise(n/100, 1000), fullScale16), 100),
 			quantum16,
 		},
+		{"whole numbers below 2^53", "", []float64{0, 1<<53 - 1, 3, 7}, 0},
+		{"2^53, which may have been 2^53 + 1", "large-integers", []float64{0, 1 << 53, 3, 7}, 0},
 		{"clipped half of the time", "clipping", clipped16(wholeNoise(n, loud), 3000), 0},
 	} {
 		m := ingesttest.NewMemory(c.x)
