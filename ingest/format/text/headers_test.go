@@ -341,6 +341,15 @@ func TestSecondRow(t *testing.T) {
 		{"positions in a unit", "Run\tp1\tp2\ny [mm]\t-10\t10\n", "Run, p1 @-10, p2 @10", ""},
 		{"a unit of positions", "Run\tp1\tp2\nmm\t-10\t10\n", "Run, p1 @-10 mm, p2 @10 mm", "second-row"},
 		{"positions without a label", "Run\tp1\tp2\n\t-10\t10\n", "Run, p1 @-10, p2 @10", ""},
+		{"positions in two rows", "Run\tp1\tp2\nx/c\t0.1\t0.2\ny/c\t0\t0.4\n", "Run, p1 @0.1, 0, p2 @0.2, 0.4", ""},
+		{"positions in three rows", "Run\tp1\tp2\nx\t1\t\ny\t3\t4\nz\t\t9\n", "Run, p1 @1, 3, p2 @4, 9", ""},
+		{"labels that are signs", "Run\tp1\tp2\n/\t1\t2\n/\t3\t4\n", "Run, p1 @1, 3, p2 @2, 4", ""},
+		{"a row without a label", "Run\tp1\tp2\n\t1\t2\ny\t3\t4\n", "Run, p1 @1, 3, p2 @2, 4", ""},
+		{"an empty position", "Run\tp1\tp2\n\t5\t\n", "Run, p1 @5, p2", ""},
+		{
+			"units of positions in two rows", "Run\tp1\tp2\nmm\t1\t2\nmm\t3\t4\n", "Run, p1 @1 mm, 3 mm, p2 @2 mm, 4 mm",
+			"second-row second-row",
+		},
 		{"units and positions", "Run\tp1\tp2\n-\tkPa\tkPa\nx/c\t0.1\t0.2\n", "Run, p1 [kPa] @0.1, p2 [kPa] @0.2", ""},
 		{"positions and units", "Run\tp1\tp2\nx/c\t0.1\t0.2\n-\tkPa\tkPa\n", "Run, p1 [kPa] @0.1, p2 [kPa] @0.2", ""},
 		{"a percent sign", "Run\tFx\tT\n%\tkN\tK\n", "Run [%], Fx [kN], T [K]", ""},
@@ -472,6 +481,8 @@ func TestUnknownSecondRow(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"words and numbers", "Run\tp1\tp2\nSensor\tfurlongs\t95.2\n" + data, "line 2, column 1: expected a row of data"},
 		{"no units", "Run\tp1\tp2\nwing\toff\t95.2\n" + data, "line 2, column 1: expected a row of data"},
+		{"no labels", "Run\tp1\tp2\n\t0.1\t0.2\n\t0.3\t0.4\n" + data, "line 2: expected a row of data"},
+		{"no second label", "Run\tp1\tp2\nx\t1\t2\n\t3\t4\n\t5\t6\n" + data, "line 3: expected a row of data"},
 		{
 			"again among the data", "Run\tp1\tp2\n/\tPa\t95.2\n" + data + "/\tPa\t95.2\n" + data,
 			"line 7: expected a row of data, found the row of units or positions again",

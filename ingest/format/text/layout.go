@@ -26,7 +26,7 @@ type layout struct {
 	units     []string
 	heads     []string     // the unchanged header of the column; "": it has none
 	numeric   []bool       // the column is a channel
-	positions []string     // from a row below the names, "" for a column without a position; nil: no such row exists
+	positions []string     // from rows below the names, "" for a column without a position; nil: no such row exists
 	filled    []uint8      // number of filled cells among the rows looked at
 	timeForms [][]timeForm // how to read a column of times, one form after chooseTimeForms; nil: it has no times
 

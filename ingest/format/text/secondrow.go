@@ -31,7 +31,7 @@ var missingSigns = []string{"-", "--", "---", "n/a", "na", "nan", "null", "none"
 // kind returns the kind of a cell.
 func (h *header) kind(cell []byte) cellKind {
 	switch {
-	case len(cell) == 0 || slices.Contains(missingSigns, strings.ToLower(string(cell))):
+	case isMissing(cell):
 		return emptyCell
 	case isAnyNumber(cell) || h.isNumber(cell) || h.isQuantity(cell):
 		return numberCell
@@ -62,7 +62,7 @@ const (
 	rowOfData      rowKind = iota
 	rowOfUnits             // its numbers, if any, are positions of their columns
 	rowOfPositions         // with a label or nothing in front
-	rowUnknown             // it differs from all rows below, and it has neither units nor positions
+	rowUnknown             // it differs from all rows below, and it is not clear that it has units or positions
 )
 
 // positionLabel matches the label in front of positions: x/c, y [mm], Position, theta.
@@ -84,11 +84,11 @@ func (h *header) kindOfRow(row int) rowKind {
 	below := h.kindsBelow(row + 1)
 	found := h.countAboveNumbers(cells, below)
 	if found.words == 0 {
-		if below[0] != emptyCell && h.isUnlabelledPositions(row, cells) {
-			return rowOfPositions
+		if below[0] == emptyCell {
+			return rowOfData
 		}
 
-		return rowOfData
+		return h.kindOfUnlabelled(row)
 	}
 
 	beginsWithWord := below[0] == numberCell && h.kind(cells[0]) == wordCell
@@ -148,10 +148,28 @@ func areOnes(cells [][]byte) bool {
 	return !slices.ContainsFunc(cells, func(cell []byte) bool { return isAnyNumber(cell) && string(cell) != "1" })
 }
 
-// isUnlabelledPositions reports whether line number row, whose cells are numbers, has positions without a label: its
-// first cell is the only empty one down to the end of the sample, and names are above it.
-func (h *header) isUnlabelledPositions(row int, cells [][]byte) bool {
-	return len(cells[0]) == 0 && h.isWholeBelow(row+1) && h.hasNamesAbove(row)
+// mostUnlabelled is the number of rows without a label that may be positions: one for each coordinate.
+const mostUnlabelled = 3
+
+// kindOfUnlabelled returns the kind of line number row, whose filled cells are numbers. A row whose first cell is empty
+// has positions if it is below names, and if no later cell of the sample is empty. If a few rows begin with an empty
+// cell, they may be positions or samples, and are unknown.
+func (h *header) kindOfUnlabelled(row int) rowKind {
+	end := row
+	for end < len(h.lines) && len(h.cut(h.lines[end].text)[0]) == 0 {
+		end++
+	}
+
+	count := end - row
+	if count == 0 || count > mostUnlabelled || !h.isWholeBelow(end) || !h.hasNamesAbove(row) {
+		return rowOfData
+	}
+
+	if count > 1 {
+		return rowUnknown
+	}
+
+	return rowOfPositions
 }
 
 // meetsData reports whether line number row is a row of data, or one of units or positions above such a row.
@@ -168,12 +186,12 @@ func (h *header) meetsData(row int) bool {
 }
 
 // kindsBelow returns for each column the kind of all its filled cells from line number row on, and wordCell if there
-// are several kinds.
+// are several kinds. It leaves out rows of units, and positions with a label.
 func (h *header) kindsBelow(row int) []cellKind {
 	kinds := make([]cellKind, h.cols)
 	for _, line := range h.lines[row:] {
 		cells := h.cut(line.text)
-		if len(cells) != h.cols || h.isOfUnits(cells) {
+		if len(cells) != h.cols || h.isOfUnits(cells) || h.isLabelled(cells) {
 			continue
 		}
 
@@ -196,6 +214,15 @@ func (h *header) kindsBelow(row int) []cellKind {
 func (h *header) isOfUnits(cells [][]byte) bool {
 	numbers, others := h.countNumbers(cells)
 	return others > numbers && areUnitsBelow(cells)
+}
+
+// isLabelled reports whether cells are positions behind a label: their name, their unit, or a sign that they have none.
+func (h *header) isLabelled(cells [][]byte) bool {
+	label := string(cells[0])
+	isSign := isNoUnit(label) && !isAnyNumber(cells[0])
+	isLabel := positionLabel.MatchString(label) || isLength(label) || isSign
+
+	return isLabel && h.hasPositions(cells)
 }
 
 // isFilledBelow reports whether all rows from line number row on have a cell in a column.
@@ -257,7 +284,8 @@ func (h *header) unknownRowError(row int) error {
 	}
 
 	return fault.At(h.path, place, "a row of data, of units, or of positions", found,
-		"begin the line with # if it is a remark, correct it if it is a sample, or write units as [N] and [-]")
+		"begin the line with # if it is a remark, correct it if it is a sample, or write units as [N] and [-], and "+
+			"positions behind a label such as x/c")
 }
 
 // takeRowsBelow takes units and positions from the rows between the names and the data. It warns of rows that are
@@ -376,8 +404,9 @@ func (h *header) isPositions(cells [][]byte) bool {
 	return len(cells) == h.cols && positionLabel.Match(cells[0]) && h.hasPositions(cells)
 }
 
-// takePositions takes the numbers of a row below the names for the positions of their columns. It takes nothing if all
-// numbers are 1: in a row of units, a 1 says that a column has no unit.
+// takePositions takes the numbers of a row below the names for the positions of their columns. Positions of a further
+// row, such as y below x, are added to them. It takes nothing if all numbers are 1, unless the row names the
+// coordinate: in a row of units, a 1 says that a column has no unit.
 func (h *header) takePositions(cells [][]byte) {
 	if len(cells) != h.cols {
 		return
@@ -389,7 +418,7 @@ func (h *header) takePositions(cells [][]byte) {
 	}
 
 	positions := make([]string, h.cols)
-	isPosition := false
+	isPosition := h.isPositions(cells) && !isSureUnit(string(cells[0])) // also if all positions are 1
 	for i, cell := range cells {
 		v, ok := h.number(cell)
 		if !ok { // a header may have another decimal sign than the rows
@@ -408,8 +437,14 @@ func (h *header) takePositions(cells [][]byte) {
 		isPosition = isPosition || v != 1
 	}
 
-	if isPosition {
+	switch {
+	case !isPosition:
+	case h.positions == nil:
 		h.positions = positions
+	default:
+		for i, position := range positions {
+			h.positions[i] = strings.Trim(h.positions[i]+", "+position, ", ")
+		}
 	}
 }
 
