@@ -178,6 +178,10 @@ func TestWindows1252(t *testing.T) {
 	require.Equal(t, "°C", r.Info().Channels[0].Unit)
 
 	ingesttest.Equal(t, ingesttest.ReadAll(t, r)[0], []float64{1234.5, 2345.5})
+
+	r, err = openString("alpha;\xdf [\xb0]\n1;2\n2;3\n", ingest.Options{}) // ß for the angle β
+	require.NoError(t, err)
+	assert.Equal(t, "ß", r.Info().Channels[1].Name)
 }
 
 // The expected values are the numbers of Fortran's notations by its standard: D is an exponent letter, and an exponent

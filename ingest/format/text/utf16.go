@@ -84,8 +84,8 @@ var otherEncoding = regexp.MustCompile(strings.Join([]string{
 	`[�‚ƒ†‡ˆ‹›ŠŽšžŸ˜ÐðÞþÝý]`, // neither Western languages nor laboratories use these
 	`[^\x00-\x7f°²³]{3}`,     // three characters beyond ASCII in a row
 
-	// Lone letters with accents.
-	`(?:^|\PL)(?:[À-ÖØ-öø-ÿ]{2}|[Á-ÃÆÇÊ-ÕÙ-ÛÝ-ßá-ãæçê-õù-ûý-ÿ])(?:\PL|$)`,
+	// Lone letters with accents. A lone ß is not one: it stands for β in many laboratories.
+	`(?:^|\PL)(?:[À-ÖØ-öø-ÿ]{2}|[Á-ÃÆÇÊ-ÕÙ-ÛÝÞá-ãæçê-õù-ûý-ÿ])(?:\PL|$)`,
 	`(?:^|\PL)[à-öø-ÿ][A-Z]`,
 
 	// Signs within words, and before them.
