@@ -63,7 +63,7 @@ func cutLabelled(line []byte) []labelledCell {
 		p = m[1]
 	}
 
-	bare := len(cells)
+	unlabelled := len(cells) // cells before the first label
 	p += len(line[p:]) - len(bytes.TrimLeft(line[p:], " \t>"))
 	for p < len(line) {
 		m := labelledValue.FindSubmatchIndex(line[p:])
@@ -75,8 +75,8 @@ func cutLabelled(line []byte) []labelledCell {
 		switch {
 		case m[2] >= 0:
 			cell.label = string(line[p+m[2] : p+m[3]])
-		case len(cells) == bare && bare < mostBare: // a counter or a clock before the first label
-			bare++
+		case len(cells) == unlabelled && unlabelled < mostBare: // a counter or a clock before the first label
+			unlabelled++
 		default:
 			return nil
 		}
@@ -85,22 +85,14 @@ func cutLabelled(line []byte) []labelledCell {
 			return nil
 		}
 
-		p = cell.end
-		if m := labelledUnit.FindSubmatchIndex(line[p:]); m != nil {
-			unit := strings.Replace(string(line[p+m[2]:p+m[3]]), "*C", "°C", 1)
-			isLast := len(bytes.TrimLeft(line[p+m[3]:], " \t")) == 0
-			if isLast || bytes.IndexByte([]byte(",;|"), line[p+m[3]]) >= 0 || isUnit(unit) {
-				cell.unit = unit
-				p += m[3]
-			}
-		}
-
+		cell.unit, p = unitBehind(line, cell.end)
 		if isWord(line, cell) {
 			return nil
 		}
 
-		rest := bytes.TrimLeft(line[p:], " \t,;|")
-		if len(rest) > 0 && len(rest) == len(line[p:]) {
+		rest := bytes.TrimLeft(line[p:], labelledSeparators)
+		isSeparated := len(rest) < len(line[p:])
+		if len(rest) > 0 && !isSeparated {
 			return nil
 		}
 
@@ -108,19 +100,43 @@ func cutLabelled(line []byte) []labelledCell {
 		cells = append(cells, cell)
 	}
 
-	if len(cells) == bare {
+	if len(cells) == unlabelled {
 		return nil
 	}
 
 	return cells
 }
 
-// isWord reports whether a value is a word that begins with nan or inf, such as nano: letters that are no unit follow.
-func isWord(line []byte, cell labelledCell) bool {
-	isFinite := line[cell.end-1] <= '9'
-	isJoined := cell.unit != "" && bytes.HasPrefix(line[cell.end:], []byte(cell.unit[:1]))
+// labelledSeparators are the characters between a value and the next label.
+const labelledSeparators = " \t,;|"
 
-	return !isFinite && isJoined && !isUnit(cell.unit)
+// unitBehind returns the unit behind a number that ends at p, and the index after it. A word is a unit if it is the
+// last of the line, if a sign separates it from the next label, or if it can be nothing but a unit. Otherwise
+// unitBehind returns "" and p: the word belongs to the next label.
+func unitBehind(line []byte, p int) (unit string, next int) {
+	m := labelledUnit.FindSubmatchIndex(line[p:])
+	if m == nil {
+		return "", p
+	}
+
+	next = p + m[3]
+	unit = strings.Replace(string(line[p+m[2]:next]), "*C", "°C", 1)
+	isLast := len(bytes.TrimLeft(line[next:], " \t")) == 0
+	isSeparated := !isLast && strings.IndexByte(",;|", line[next]) >= 0
+	if isLast || isSeparated || isUnit(unit) {
+		return unit, next
+	}
+
+	return "", p
+}
+
+// isWord reports whether a value is a word that begins with nan or inf, such as nano: letters that are not a unit
+// follow it without a blank.
+func isWord(line []byte, cell labelledCell) bool {
+	endsWithLetter := line[cell.end-1] > '9'
+	isJoined := cell.unit != "" && line[cell.end] != ' ' && line[cell.end] != '\t'
+
+	return endsWithLetter && isJoined && !isUnit(cell.unit)
 }
 
 // isSameRow reports whether two lines have the same labels and units.
@@ -316,20 +332,19 @@ func blankArrows(b []byte) {
 
 		copy(line[m[2]:m[3]], []byte{delim, ' ', ' ', ' '})
 		cell, _, _ := bytes.Cut(bytes.TrimLeft(line[m[3]:], " \t"), []byte{delim})
-		if isName(cell) {
+		if isWordOfHeader(cell) {
 			copy(line[:m[2]], append([]byte("time"), bytes.Repeat([]byte{' '}, m[2])...))
 		}
 	}
 }
 
-// isName reports whether a cell of a line, in quotes or not, begins with a letter and is no sign of a missing value or
-// of a number that is not finite.
-func isName(cell []byte) bool {
+// isWordOfHeader reports whether a cell, in quotes or not, begins with a letter and does not stand for a value that is
+// missing or not finite: then its line has names.
+func isWordOfHeader(cell []byte) bool {
 	cell = bytes.Trim(cell, "\" \t\r")
 	letter, _ := utf8.DecodeRune(cell)
-	isMissing := slices.Contains(missingSigns, strings.ToLower(string(cell))) || notFinite.Match(cell)
 
-	return unicode.IsLetter(letter) && !isMissing
+	return unicode.IsLetter(letter) && !isMissing(cell) && !notFinite.Match(cell)
 }
 
 // refuseLabels returns an error about a text whose lines all begin with a label, but are not read: the same labels come

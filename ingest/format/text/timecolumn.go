@@ -3,6 +3,7 @@ package text
 import (
 	"cmp"
 	"math"
+	"slices"
 	"time"
 
 	"doubletake/ingest"
@@ -35,7 +36,7 @@ func (t *Reader) findTime(o ingest.Options) error {
 
 	stated := cmp.Or(o.RateHz, t.layout.rateHz)
 
-	read, isPardoned, err := t.readTime(stated)
+	read, isStatedBetter, err := t.readTime(stated)
 	if err != nil {
 		return err
 	}
@@ -52,7 +53,7 @@ func (t *Reader) findTime(o ingest.Options) error {
 	}
 
 	rate := stated
-	if !isPardoned {
+	if !isStatedBetter {
 		rate, err = o.Rate(t.path, "column "+ch.Name, read.RateHz, rateTolerance)
 		if err != nil {
 			return err
@@ -68,8 +69,8 @@ func (t *Reader) findTime(o ingest.Options) error {
 }
 
 // readTime reads the clock. If the clock has whole numbers without a unit and gives the stated rate in ms or µs,
-// readTime takes that unit and returns true. The stated rate is then the better one, because the times are rounded.
-func (t *Reader) readTime(stated float64) (read clock.Reading, isPardoned bool, err error) {
+// readTime takes that unit and returns true: the stated rate is then better than the rate of the rounded times.
+func (t *Reader) readTime(stated float64) (read clock.Reading, isStatedBetter bool, err error) {
 	read, err = clock.Read(t, t.timeChannel, "column")
 	ch := &t.info.Channels[t.timeChannel]
 	isWhole := read.Doubt != "" && ch.Unit == ""
@@ -131,13 +132,11 @@ func (t *Reader) findTimeChannel(o ingest.Options) error {
 
 	channel, warnings := clock.Find(t, all, func(c int) []string { return []string{t.info.Channels[c].Name} })
 	t.timeChannel = channel
-	for i := 0; i < len(t.columnOf) && t.timeChannel < 0; i++ {
-		if len(t.layout.timeForms[t.columnOf[i]]) > 0 {
-			t.timeChannel = i
-		}
-	}
-
 	t.info.Warnings = append(t.info.Warnings, warnings...)
+	if t.timeChannel < 0 {
+		hasTimes := func(col int) bool { return len(t.layout.timeForms[col]) > 0 }
+		t.timeChannel = slices.IndexFunc(t.columnOf, hasTimes)
+	}
 
 	stated := t.layout.rateHz
 	if t.timeChannel < 0 && stated > 0 && len(t.columnOf) > 0 {
