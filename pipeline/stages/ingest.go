@@ -37,7 +37,8 @@ import (
 //   - 18: a rate that is stated shows whether whole times without a unit are ms or µs
 //   - 19: a first sample with signs for missing values is not a row of units
 //   - 20: names that differ only by a decimal point are two names
-const ingestVersion = 20
+//   - 21: further rows of positions below the names are not samples
+const ingestVersion = 21
 
 // Outputs of the tasks of this stage.
 const (
