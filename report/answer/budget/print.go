@@ -127,7 +127,7 @@ func sheetNotes(list []Result) []string {
 
 // Sheet returns budgets as tables with notes. It leaves out sources that have no uncertainty.
 func Sheet(list []Result) report.Sheet {
-	s := report.Sheet{Title: "Uncertainty of a measurement", Notes: sheetNotes(list)}
+	s := report.Sheet{Title: "Uncertainty of a condition's mean", Notes: sheetNotes(list)}
 	for _, r := range list {
 		g := report.Grid{
 			Title: r.title(), Below: r.summary(), Words: []string{"type", "distribution"},
