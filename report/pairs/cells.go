@@ -162,7 +162,8 @@ func hasCommaDecimal(text string) bool {
 }
 
 // conversionOf returns the conversion of numbers of a kind from the unit that a header states to another unit. It
-// returns the conversion that changes nothing if one of the units is "".
+// returns the conversion that changes nothing if one of the units is "", or if both are units of levels. It returns an
+// error for levels whose references differ.
 func conversionOf(stated, unit string, kind Kind) (units.Conversion, error) {
 	if stated == "" || unit == "" {
 		return units.Conversion{Scale: 1}, nil
@@ -179,7 +180,13 @@ func conversionOf(stated, unit string, kind Kind) (units.Conversion, error) {
 		base = strings.Trim(base, "()")
 	}
 
-	if base == unit || units.IsLevel(base) && units.IsLevel(unit) {
+	areLevels := units.IsLevel(base) && units.IsLevel(unit)
+	dependsOnReference := kind == Values || kind == Bounds
+	if areLevels && dependsOnReference && !mayShareReference(base, unit) {
+		return units.Conversion{}, errors.New("the levels have different references")
+	}
+
+	if base == unit || areLevels {
 		return units.Conversion{Scale: 1}, nil
 	}
 
