@@ -47,12 +47,16 @@ func (c *comparison) read() error {
 			return err
 		}
 
-		if len(c.Runs) == 1 {
-			c.addRows(pairTable.Table, sideA)
-			c.addRows(pairTable.Table, sideB)
-		} else { // the first experiment is side A, the second side B
+		selected := []int{sideA, sideB}
+		if len(c.Runs) == 2 { // the first experiment is side A, the second side B
+			selected = []int{k}
 			titles[k] = strings.TrimSpace(source.Name + " " + titles[k])
-			c.addRows(pairTable.Table, k)
+		}
+
+		for _, side := range selected {
+			if err := c.addRows(pairTable.Table, side); err != nil {
+				return err
+			}
 		}
 	}
 
@@ -215,8 +219,16 @@ func (t setPointTable) text(name string, i int) string {
 
 // addRows adds the rows of a table that a side selects. A pair of two runs gives a row for each run; any other pair
 // gives one row.
-func (c *comparison) addRows(source *table.Table, side int) {
+func (c *comparison) addRows(source *table.Table, side int) error {
 	values := setPointTable{pairs.AtSetPoints{Table: source}}
+	columns := make([][]float64, len(c.axes))
+	for k, axis := range c.axes {
+		var err error
+		if columns[k], err = values.Floats(axis.name); err != nil {
+			return fmt.Errorf("read the conditions: %w", err)
+		}
+	}
+
 	for i := range source.Rows() {
 		runs := pairs.RunsOf(source, i)
 		for k, run := range runs {
@@ -225,9 +237,8 @@ func (c *comparison) addRows(source *table.Table, side int) {
 			}
 
 			r := row{side: side, source: origin{i, k}, unit: c.unitOf(values, side, i, run)}
-			for _, axis := range c.axes {
-				v, _ := values.Floats(axis.name) // pairs.Conditions lists them
-				r.all = append(r.all, v[i])
+			for _, column := range columns {
+				r.all = append(r.all, column[i])
 			}
 
 			for _, outcome := range c.Options.Outcomes {
@@ -237,6 +248,8 @@ func (c *comparison) addRows(source *table.Table, side int) {
 			c.rows = append(c.rows, r)
 		}
 	}
+
+	return nil
 }
 
 // unitOf returns the name of the unit of a run in row i.
