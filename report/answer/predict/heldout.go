@@ -136,9 +136,13 @@ func heldOutConditions(tab *table.Table, model *honest.Model) ([]float64, []map[
 	}
 
 	for _, label := range model.Labels {
-		names, err := tab.Strings(label.Name)
-		if err != nil { // the table does not name these things: they count as new
+		if tab.Column(label.Name) == nil { // the table does not name these things: they count as new
 			continue
+		}
+
+		names, err := tab.Strings(label.Name)
+		if err != nil {
+			return nil, nil, fmt.Errorf("read the names of held-out things: %w", err)
 		}
 
 		for i, name := range names {
