@@ -27,8 +27,10 @@ func (e *entries) header(fields *cursor, what string) {
 	e.size = int(fields.u8())
 	e.filtered = kind == 1
 
-	fits := kind == 0 && e.size == 8 || kind == 1 && e.size >= 13 && e.size <= 20
-	e.p.unless(fits, e.st.addr, "an array of chunks with entries of kind %d and %d bytes", kind, e.size)
+	fitsPlain := kind == 0 && e.size == 8
+	fitsFiltered := kind == 1 && e.size >= 13 && e.size <= 20
+	e.p.unless(fitsPlain || fitsFiltered, e.st.addr,
+		"an array of chunks with entries of kind %d and %d bytes", kind, e.size)
 }
 
 // get returns the chunk of entry i of b.

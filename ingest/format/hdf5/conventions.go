@@ -13,7 +13,7 @@ import (
 // unreadable returns the reason why a dataset is not read if its contents are the reason, and "" otherwise.
 // ingest.Unread.Fault explains isFault.
 func (h *recording) unreadable(dataset *Dataset) (reason string, isFault bool) {
-	shown := h.matlab && !h.hidden(dataset) // a value of a MATLAB file that is listed
+	isListed := !h.matlab || !h.hidden(dataset)
 	isSpectra := strings.HasPrefix(dataset.Path, "/CsmBuild/") || strings.HasPrefix(dataset.Path, "/CsmData/")
 	isTransfer := slices.Contains([]string{"/Data.Real", "/Data.Imag", "/Data.SOS"}, dataset.Path)
 	isMarkedEmpty := h.matlab && dataset.Has("MATLAB_empty")
@@ -27,9 +27,9 @@ func (h *recording) unreadable(dataset *Dataset) (reason string, isFault bool) {
 		return "transfer functions or filters, no recording", false
 	case dataset.Null || n == 0 || isMarkedEmpty:
 		return "an empty dataset", false
-	case shown && h.opaque(dataset.Attributes):
+	case h.matlab && isListed && h.opaque(dataset.Attributes):
 		return opaqueFound, true
-	case dataset.Type.Class == String && n > maxTexts && (shown || !h.matlab):
+	case dataset.Type.Class == String && n > maxTexts && isListed:
 		return fmt.Sprintf("a table of %d texts", n), false
 	}
 

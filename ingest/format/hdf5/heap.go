@@ -128,8 +128,10 @@ func (p *parser) fractalHeap(addr uint64) *fractalHeap {
 	h.rows = int(fields.u16())
 
 	powers := powerOf2(h.width) && powerOf2(h.start) && powerOf2(h.maxDirect)
-	limited := h.start <= h.maxDirect && h.maxDirect <= 1<<40 && maxBits >= 1 && maxBits <= 64
-	p.unless(powers && limited && h.idLen >= 1, addr, "the sizes of the fractal heap contradict each other")
+	isOrdered := h.start <= h.maxDirect && h.maxDirect <= 1<<40
+	hasOffsets := maxBits >= 1 && maxBits <= 64
+	isSound := powers && isOrdered && hasOffsets
+	p.unless(isSound && h.idLen >= 1, addr, "the sizes of the fractal heap contradict each other")
 
 	h.offLen = (maxBits + 7) / 8
 	h.lenLen = min(encSize(h.maxDirect), encSize(maxManaged))

@@ -90,9 +90,11 @@ func (st *storage) linear(place []uint64, first int) (number uint64, ok bool) {
 		}
 
 		before, fits := times(number, chunks) // chunks with smaller indices along the axes so far
-		isLimited := st.max[i] != undefined
-		ok = ok && isLimited && fits && before+place[i] >= before
 		number = before + place[i]
+		isLimited := st.max[i] != undefined
+		if !isLimited || !fits || number < before {
+			ok = false
+		}
 	}
 
 	return number, ok

@@ -162,11 +162,12 @@ func (h *recording) dataset(dataset *Dataset) error {
 	}
 
 	class := dataset.Text("MATLAB_class")
+	isShort := dataset.Elements() <= maxTexts
 
 	switch {
 	case h.matlab && h.hidden(dataset):
 		return nil
-	case h.matlab && class == "char" && dataset.Elements() <= maxTexts && dataset.err == nil:
+	case h.matlab && class == "char" && isShort && dataset.err == nil:
 		text, err := charRows(dataset)
 		if err != nil {
 			return err
@@ -191,16 +192,13 @@ func (h *recording) dataset(dataset *Dataset) error {
 		return h.table(dataset, name, attrs)
 	}
 
-	packing, err := h.packing(dataset)
-
-	err = cmp.Or(dataset.err, err)
-	switch {
-	case err != nil:
+	packing, packingErr := h.packing(dataset)
+	if err := cmp.Or(dataset.err, packingErr); err != nil {
 		h.r.Unread(name, dataset.Type.Class != Reference, err.Error())
 		return nil
-	default:
-		return h.channels(dataset, name, attrs, dataset.Path, packing)
 	}
+
+	return h.channels(dataset, name, attrs, dataset.Path, packing)
 }
 
 // attributes returns the attributes of the channels of a dataset. It lists attributes that cannot be read.

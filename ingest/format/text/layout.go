@@ -179,7 +179,10 @@ func (l *layout) cell(line []byte, p int) (cell []byte, next int) {
 // isDitto reports whether a quote is a whole cell, which repeats the cell above. If commas separate the cells, the
 // quote may open a text such as ", left".
 func (l *layout) isDitto(line []byte, p int) bool {
-	return (l.delim == '\t' || l.delim == ';') && (p+1 == len(line) || line[p+1] == l.delim)
+	mayRepeat := l.delim == '\t' || l.delim == ';'
+	isWholeCell := p+1 == len(line) || line[p+1] == l.delim
+
+	return mayRepeat && isWholeCell
 }
 
 // closingQuote returns the index of the quote that closes the quote at p, and −1 if none does. Two quotes in a row
@@ -212,6 +215,10 @@ func (l *layout) cellEnd(line []byte, p int) int {
 	return p + i
 }
 
+// isBlank reports whether a character may stand around a cell without belonging to it. A tab may, unless it is the
+// delimiter.
+func isBlank(c, delim byte) bool { return c == ' ' || c == '\t' && delim != '\t' }
+
 // split appends the cells of a line to dst, at most maxColumns+1. It leaves out empty cells at the end if there are
 // more cells than columns.
 func (l *layout) split(dst [][]byte, line []byte) [][]byte {
@@ -223,7 +230,7 @@ func (l *layout) split(dst [][]byte, line []byte) [][]byte {
 	n := len(line)
 	first := len(dst)
 	for len(dst)-first <= maxColumns {
-		for p < n && (line[p] == ' ' || line[p] == '\t' && l.delim != '\t') { // blanks before the cell
+		for p < n && isBlank(line[p], l.delim) {
 			p++
 		}
 

@@ -278,10 +278,9 @@ func (t *Reader) joinQuotedLines(line []byte, l *layout) []byte {
 		nextLine := mark{t.lines.Offset(), t.lines.Line}
 
 		joined, end := t.joinToQuote(line, p)
-		rest := bytes.TrimLeft(joined[end+1:], " ")
-		endsCell := len(rest) == 0 || rest[0] == l.delim
 		isOneLine := t.lines.Line == nextLine.line
-		if end < 0 || !isOneLine && !endsCell {
+		isCell := end >= 0 && (isOneLine || l.endsCell(joined[end+1:]))
+		if !isCell {
 			t.seek(nextLine)
 			return joined[:length]
 		}
@@ -291,6 +290,12 @@ func (t *Reader) joinQuotedLines(line []byte, l *layout) []byte {
 	}
 
 	return line
+}
+
+// endsCell reports whether a cell ends where the rest of its line begins, apart from blanks.
+func (l *layout) endsCell(rest []byte) bool {
+	rest = bytes.TrimLeft(rest, " ")
+	return len(rest) == 0 || rest[0] == l.delim
 }
 
 // joinToQuote joins a line with the next lines, up to the line that closes the quote at p. It returns the joined lines

@@ -330,9 +330,13 @@ func Typed(cell []byte, dec byte) (v float64, doubtful, ok bool) {
 // because a log may have millions of cells.
 func thousands(number, mark string) (groups int, ok bool) {
 	for group := range strings.SplitSeq(number, mark) {
-		isFirst := groups == 0
-		hasUsualLength := len(group) == 3 || isFirst && len(group) >= 1 && len(group) <= 2
-		if !hasUsualLength || isFirst && group[0] == '0' || strings.Trim(group, "0123456789") != "" {
+		isWhole := len(group) == 3
+		if groups == 0 {
+			isWhole = len(group) >= 1 && len(group) <= 3 && group[0] != '0'
+		}
+
+		hasOther := strings.Trim(group, "0123456789") != ""
+		if !isWhole || hasOther {
 			return 0, false
 		}
 

@@ -90,7 +90,11 @@ func (h *header) readRate(stated statedRate) (rate, other float64, ok bool) {
 
 	unit := strings.ToLower(cmp.Or(stated.unitBehind, stated.unitBefore))
 	seconds, isTime := clock.Seconds(unit)
-	isStep := isTime && unit != "" || unit == "" && stated.words == ""
+	isStep := stated.words == ""
+	if unit != "" {
+		isStep = isTime
+	}
+
 	multiplier := unitMultiplier(unit)
 	switch {
 	case isStep:
@@ -104,7 +108,7 @@ func (h *header) readRate(stated statedRate) (rate, other float64, ok bool) {
 		if isDoubtful {
 			value /= 1e3 // 51.200 kHz
 		}
-	case h.decimal != '.':
+	case h.decimal != '.': // the number has the decimal sign of the rows
 	case isDoubtful && unit == "", isCommaDoubtful && !h.showsPoint():
 		other = withComma
 	}

@@ -102,7 +102,7 @@ func (t *Reader) parseRow(line []byte, dst [][]float64, k int) error {
 
 	p := 0
 	for col, destination := range t.destinations {
-		for p < n && (line[p] == ' ' || line[p] == '\t' && delim != '\t') {
+		for p < n && isBlank(line[p], delim) {
 			p++
 		}
 
@@ -140,7 +140,8 @@ func (t *Reader) parseRow(line []byte, dst [][]float64, k int) error {
 	}
 
 	for ; p < n; p++ { // after the last column, only empty cells may follow
-		if line[p] != ' ' && line[p] != '\t' && line[p] != delim {
+		isEmpty := line[p] == ' ' || line[p] == '\t' || line[p] == delim
+		if !isEmpty {
 			return t.raggedError(line)
 		}
 	}

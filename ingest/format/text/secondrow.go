@@ -161,11 +161,11 @@ func (h *header) kindOfUnlabelled(row int) rowKind {
 	}
 
 	count := end - row
-	if count == 0 || count > mostUnlabelled || !h.isWholeBelow(end) || !h.hasNamesAbove(row) {
+	mayBePositions := count > 0 && h.isWholeBelow(end) && h.hasNamesAbove(row)
+	switch {
+	case !mayBePositions || count > mostUnlabelled:
 		return rowOfData
-	}
-
-	if count > 1 {
+	case count > 1:
 		return rowUnknown
 	}
 
@@ -182,7 +182,9 @@ func (h *header) meetsData(row int) bool {
 	numbers, _ := h.countNumbers(cells)
 	isUnits := numbers == 0 && areUnitsBelow(cells)
 
-	return len(cells) == h.cols && (numbers > 0 || isUnits && h.meetsData(row+1))
+	isOfHeader := isUnits && h.meetsData(row+1)
+
+	return len(cells) == h.cols && (numbers > 0 || isOfHeader)
 }
 
 // kindsBelow returns for each column the kind of all its filled cells from line number row on, and wordCell if there

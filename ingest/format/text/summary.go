@@ -15,7 +15,7 @@ var summaryCell = regexp.MustCompile(`(?i)^(?:mean|average|avg|sum|total|count|m
 	`st(?:andar)?d\.?(?: ?dev(?:iation)?\.?)?|sigma|range|mittel(?:wert)?|summe|anzahl|moyenne|[ée]cart[ -]type|media|` +
 	`promedio|gemiddelde)\s*:?$`)
 
-// beginsWithSummary reports whether the first row begins with a word of summaries: then the first column has words that
+// beginsWithSummary reports whether the first row begins with a word of summaries: then the words of the first column
 // mean something else.
 func (t *Reader) beginsWithSummary() (bool, error) {
 	if err := t.seekRow(0); err != nil {
@@ -36,7 +36,7 @@ func (t *Reader) beginsWithSummary() (bool, error) {
 // refuseSummaries returns an error if one of the last rows is a summary of the other rows: it is not a sample, even in
 // the columns that have a number there.
 func (t *Reader) refuseSummaries() error {
-	isText, err := t.beginsWithSummary()
+	hasOtherWords, err := t.beginsWithSummary()
 	if err != nil {
 		return err
 	}
@@ -54,7 +54,8 @@ func (t *Reader) refuseSummaries() error {
 		t.nextIndex++
 		t.cells = t.layout.split(t.cells[:0], line)
 		for col, cell := range t.cells {
-			mayLabel := col < t.layout.cols && (t.layout.numeric[col] || col == 0 && !isText)
+			isNumeric := col < t.layout.cols && t.layout.numeric[col]
+			mayLabel := isNumeric || col == 0 && !hasOtherWords
 			if mayLabel && summaryCell.Match(cell) {
 				return errorAt(t.path, t.current.line, "a row of samples", "a row of "+strconv.Quote(fault.Clip(string(cell))),
 					"delete the rows that are computed from others")

@@ -119,13 +119,16 @@ var (
 
 // isSureUnit reports whether a cell is a unit and hardly a name.
 func isSureUnit(cell string) bool {
+	isKnown := isUnit(cell) && !isNoUnit(cell)
 	isClock := clockForm.MatchString(cell) && strings.Contains(cell, ":")
-	return isUnit(cell) && !isNoUnit(cell) || aliasOf(cell) != "" || isClock
+
+	return isKnown || aliasOf(cell) != "" || isClock
 }
 
 // mayBeUnit reports whether a cell below a name can be a unit.
 func mayBeUnit(cell string) bool {
-	if isSureUnit(cell) || isNoUnit(cell) || clockForm.MatchString(cell) || ratioForm.MatchString(cell) {
+	hasForm := clockForm.MatchString(cell) || ratioForm.MatchString(cell)
+	if hasForm || isSureUnit(cell) || isNoUnit(cell) {
 		return true
 	}
 
