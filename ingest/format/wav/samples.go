@@ -46,7 +46,7 @@ func (f *file) samples(o ingest.Options) (ingest.Reader, error) {
 	}
 
 	if f.format.bits == 24 && f.kind == raw.I32 {
-		if err := f.padding(l); err != nil {
+		if err := f.checkPadding(l); err != nil {
 			return nil, err
 		}
 	}
@@ -63,10 +63,11 @@ func (f *file) samples(o ingest.Options) (ingest.Reader, error) {
 	return raw.New(f.src, f.info, l), nil
 }
 
-// padding checks that the lowest byte of samples of 24 bits in 4 bytes is zero. arecord and other programs put such
-// samples into the lower three bytes; reading them as if they were in the upper three would make them 256 times too
-// small. padding reads 4 KiB at each of 64 places spread over the data, and returns an error if a byte is not 0.
-func (f *file) padding(l raw.Layout) error {
+// checkPadding checks that the lowest byte of samples of 24 bits in 4 bytes is zero. arecord and other programs put
+// such samples into the lower three bytes; reading them as if they were in the upper three would make them 256 times
+// too small. checkPadding reads 4 KiB at each of 64 places spread over the data, and returns an error if a byte is not
+// 0.
+func (f *file) checkPadding(l raw.Layout) error {
 	const places = 64
 	b := make([]byte, 1<<12)
 	size := 4 * l.Frames * int64(l.Channels) // of the data, in bytes
@@ -99,7 +100,7 @@ func (f *file) padding(l raw.Layout) error {
 // depending on the options.
 func (f *file) frames(frame int64, o ingest.Options) (int64, error) {
 	present := f.present
-	if !f.pipe && f.stated <= present {
+	if !f.isPlaceholder && f.stated <= present {
 		present = f.stated
 	}
 
@@ -108,7 +109,7 @@ func (f *file) frames(frame int64, o ingest.Options) (int64, error) {
 	var found string
 
 	switch {
-	case f.pipe:
+	case f.isPlaceholder:
 		found = fmt.Sprintf("the header does not know the length (%d bytes, as programs write that stream or are stopped); "+
 			"the file has %s", f.stated, fault.Plural(frames, "whole frame"))
 		hint := "to read them, set truncated: use under ingest"

@@ -44,23 +44,23 @@ const (
 
 // file is a WAV file while its header is read.
 type file struct {
-	src   ingest.Source
-	info  ingest.Info
-	order binary.ByteOrder
-	long  bool  // the file is Wave64
-	ds64  int64 // bytes of data by the ds64 chunk, −1 without one
+	src      ingest.Source
+	info     ingest.Info
+	order    binary.ByteOrder
+	isWave64 bool
+	ds64     int64 // bytes of data by the ds64 chunk, −1 without one
 
 	format   *sampleFormat // of the fmt chunk; nil before it
 	kind     raw.Kind      // set by checkFormat
 	encoding string        // the format for people; set by checkFormat
 
 	// The following fields are set when the data chunk is found.
-	hasData  bool
-	begin    int64 // offset of the first sample in the file
-	statedAt int64 // offset of the field that states the number of bytes
-	stated   int64 // bytes of data by the header
-	present  int64 // bytes from the first sample to the end of the file
-	pipe     bool  // stated is the placeholder of a writer that could not seek back
+	hasData       bool
+	begin         int64 // offset of the first sample in the file
+	statedAt      int64 // offset of the field that states the number of bytes
+	stated        int64 // bytes of data by the header
+	present       int64 // bytes from the first sample to the end of the file
+	isPlaceholder bool  // stated is not a length: the writer could not seek back to write it
 }
 
 // warn adds a warning.
@@ -121,7 +121,7 @@ func open(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
 }
 
 // riff reads the header of the file and returns it: 12 bytes, or the 40 bytes of Wave64, which are a GUID, a length of
-// 8 bytes and another GUID. riff sets the byte order, and long for Wave64.
+// 8 bytes and another GUID. riff sets the byte order, and isWave64.
 func (f *file) riff() ([]byte, error) {
 	if f.src.Size < 12 {
 		return nil, f.src.Fault(f.src.Size, "a RIFF header of 12 bytes",
@@ -138,14 +138,14 @@ func (f *file) riff() ([]byte, error) {
 	case "RIFX":
 		f.order = binary.BigEndian
 	case "riff":
-		f.long = true
+		f.isWave64 = true
 	default:
 		return nil, f.src.Fault(0, `"RIFF", "RIFX", "RF64" or Wave64`, strconv.Quote(id), "this is no WAV file")
 	}
 
 	kind := string(head[8:])
 	kindAt := int64(8)
-	if f.long {
+	if f.isWave64 {
 		head, err = f.header(0, 40)
 		if err != nil {
 			return nil, err
@@ -171,7 +171,7 @@ func (f *file) walk() (end int64, isCut bool, err error) {
 	begin := int64(12) // offset of the next chunk
 	headerSize := int64(8)
 	align := int64(2) // offsets of chunks are multiples of it
-	if f.long {
+	if f.isWave64 {
 		begin = 40
 		headerSize = 24
 		align = 8
@@ -189,7 +189,7 @@ func (f *file) walk() (end int64, isCut bool, err error) {
 
 		id := string(head[:4])
 		length := int64(f.order.Uint32(head[4:]))
-		if f.long {
+		if f.isWave64 {
 			length = int64(f.order.Uint64(head[16:])) - headerSize // the stated length counts the header
 			if string(head[4:16]) != wave64Tail {
 				id = ""
@@ -271,7 +271,7 @@ func (f *file) data(body, length, left int64) int64 {
 	f.statedAt = body - 4
 	f.stated = length
 	f.present = left
-	if f.long {
+	if f.isWave64 {
 		f.statedAt = body - 8
 		return length
 	}
@@ -280,14 +280,14 @@ func (f *file) data(body, length, left int64) int64 {
 	case length == math.MaxUint32 && f.ds64 >= 0: // the length is in the ds64 chunk
 		f.stated = f.ds64
 	case length == math.MaxUint32:
-		f.pipe = true
+		f.isPlaceholder = true
 	case length == 0 && left > 0 && !f.looksLikeChunk(body):
-		f.pipe = true
+		f.isPlaceholder = true
 	case length >= leastPlaceholder && length > left:
-		f.pipe = true
+		f.isPlaceholder = true
 	}
 
-	if f.pipe {
+	if f.isPlaceholder {
 		return left
 	}
 
