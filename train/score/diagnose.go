@@ -247,27 +247,27 @@ func UncertainCalibration(v Values, runs int) string {
 
 // CompareCoverage compares the share of held-out values inside the intervals with their level. sign is 1 if the share
 // is above the range that chance gives, −1 if it is below, and 0 if it is inside. The range is the 95 % range by
-// Student's t and the standard error clustered by runs. If all values are inside, or none, they have no scatter: the
-// standard error is then the one of a share of one value from each run. ok is false if the share is undefined or there
-// is one run.
-func CompareCoverage(t Trust) (sign int, ok bool) {
+// Student's t and the standard error se, clustered by runs. If all runs have the same share, such as 1, they have no
+// scatter: se is then the standard error of a share of one value from each run. If the share is undefined or there is
+// one run, sign is 0 and se is NaN.
+func CompareCoverage(t Trust) (sign int, se float64) {
 	if math.IsNaN(t.Inside) || t.Runs < 2 {
-		return 0, false
+		return 0, math.NaN()
 	}
 
 	nominal := t.Level
-	se := t.InsideSE
+	se = t.InsideSE
 	if !(se > 0) {
 		se = math.Sqrt(nominal * (1 - nominal) / float64(t.Runs))
 	}
 
-	return beyond(t.Inside, nominal, se*student975(t.Runs)), true
+	return beyond(t.Inside, nominal, se*student975(t.Runs)), se
 }
 
 // DiagnoseCoverage checks whether 95 % of the held-out values are inside μ ± 1.96σ (docs/method.md#diagnostics). This
 // is violated if CompareCoverage is not 0. DiagnoseCoverage returns one flag or nil.
 func DiagnoseCoverage(t Trust) []Flag {
-	sign, _ := CompareCoverage(t)
+	sign, se := CompareCoverage(t)
 	if sign == 0 {
 		return nil
 	}
@@ -281,7 +281,7 @@ func DiagnoseCoverage(t Trust) []Flag {
 	}
 
 	f.How = fmt.Sprintf("%.0f %% of the held-out values lie inside μ ± 1.96σ (standard "+
-		"error %.1g %%), so σ is too %s", 100*t.Inside, 100*t.InsideSE, size)
+		"error %.1g %%), so σ is too %s", 100*t.Inside, 100*se, size)
 
 	return []Flag{f}
 }

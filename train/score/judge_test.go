@@ -351,27 +351,32 @@ func TestDiagnoseCoverage(t *testing.T) {
 }
 
 // By hand, with Student's quantile of 2.145 for 15 runs: a standard error of 0.02 gives a range of ± 0.043. Without
-// scatter the standard error is √(0.95·0.05/15) = 0.0563, and the range ± 0.121.
+// scatter the standard error is √(0.95·0.05/15) = 0.0563, and the range ± 0.121. A flag states this standard error.
 func TestCompareCoverage(t *testing.T) {
+	nan := math.NaN()
 	for _, c := range []struct {
 		coverage, se float64
 		runs, sign   int
-		ok           bool
+		used         float64 // standard error
 	}{
-		{0.19, 0.02, 15, -1, true},
-		{0.906, 0.02, 15, -1, true},
-		{0.908, 0.02, 15, 0, true},
-		{0.994, 0.02, 15, 1, true},
-		{1, 0, 15, 0, true},
-		{0.82, 0, 15, -1, true},
-		{1, 0, 400, 1, true},
-		{0.5, 0.1, 1, 0, false},
-		{math.NaN(), 0.1, 15, 0, false},
+		{0.19, 0.02, 15, -1, 0.02},
+		{0.906, 0.02, 15, -1, 0.02},
+		{0.908, 0.02, 15, 0, 0.02},
+		{0.994, 0.02, 15, 1, 0.02},
+		{1, 0, 15, 0, 0.0563},
+		{0.82, 0, 15, -1, 0.0563},
+		{1, 0, 400, 1, 0.0109},
+		{0.5, 0.1, 1, 0, nan},
+		{nan, 0.1, 15, 0, nan},
 	} {
-		sign, ok := CompareCoverage(Trust{Level: 0.95, Inside: c.coverage, InsideSE: c.se, Runs: c.runs})
+		sign, se := CompareCoverage(Trust{Level: 0.95, Inside: c.coverage, InsideSE: c.se, Runs: c.runs})
 		assert.Equal(t, c.sign, sign, "%+v", c)
-		assert.Equal(t, c.ok, ok, "%+v", c)
+		assertNear(t, c.used, se, 5e-5, "%+v", c)
 	}
+
+	flags := DiagnoseCoverage(Trust{Level: 0.95, Inside: 1, Runs: 400})
+	require.Len(t, flags, 1)
+	assert.Contains(t, flags[0].How, "100 % of the held-out values lie inside μ ± 1.96σ (standard error 1 %)")
 }
 
 // The numbers were rounded by hand to the second digit of their deviation.
