@@ -126,8 +126,8 @@ func features(f train.ModelFile, x []float64) (phi, raw []float64) {
 	return append(phi, 1), layer
 }
 
-// BestLambda returns the λ that maximises the evidence −½(λ·square + ln|H| − p·ln λ), in steps of a quarter of a
-// decade. p is the number of weights, square the sum of their squares, and logDet returns ln|H| at a λ.
+// BestLambda returns the λ that maximises the evidence −½(λ·square + ln|H| − p·ln λ), from 10⁻⁴ to 10⁴ in steps of a
+// quarter of a decade. p is the number of weights, square the sum of their squares, and logDet returns ln|H| at a λ.
 func BestLambda(square float64, p int, logDet func(lambda float64) float64) float64 {
 	best := math.Inf(-1)
 	likeliest := 1.0

@@ -18,7 +18,7 @@ import (
 // by a factor of at least 1.5.
 //
 // Its variances are the variances of its errors on left-out groups. For each group it is fitted again without the
-// group, with the same terms.
+// group, with the same terms. If there are more than maxFolds groups, it is fitted without several groups at a time.
 type Linear struct{}
 
 // Limits of Linear.
@@ -26,6 +26,7 @@ const (
 	maxFolds    = 40    // largest number of folds; if there are more groups, a fold has several
 	maxFactors  = 16    // largest number of terms whose products are tried
 	maxProducts = 10    // largest number of products
+	perProduct  = 4     // smallest number of cells for each product
 	leastGain   = 0.1   // share by which a product must lower the squared error
 	logRange    = 1.5   // ratio of the largest to the smallest value from which an input has a logarithm
 	collinear   = 1e-9  // ratio to the largest singular value below which a singular value counts as zero
@@ -146,7 +147,7 @@ func (r *regression) choose(ctx context.Context, inputs int) ([]int, error) {
 	r.addProducts(chosen)
 	r.sum()
 
-	for range min(maxProducts, r.n/4) {
+	for range min(maxProducts, r.n/perProduct) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
