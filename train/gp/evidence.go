@@ -30,6 +30,8 @@ type searchData struct {
 	steps             int // largest number of iterations of a search; 0 is maxSteps
 }
 
+// newSearchData returns the search data of conditions x, rows of the given number of inputs, without labels and
+// spacing. others are the inputs of the shared kernel.
 func newSearchData(x []float64, inputs int, others []int) *searchData {
 	s := &searchData{n: len(x) / inputs, layout: layout{inputs: inputs, others: len(others)}, others: others, x: x}
 	for j := range inputs {
@@ -77,6 +79,7 @@ type maternTerm struct {
 	slope      []float64 // −2 times the derivative of the covariance with respect to the squared scaled distance
 }
 
+// newMaternTerm returns room for a kernel of the given number of pairs.
 func newMaternTerm(pairs int) maternTerm {
 	return maternTerm{make([]float64, pairs), make([]float64, pairs)}
 }
@@ -340,6 +343,7 @@ func (e *evidence) sumGradient(linear []float64, c covariance) gradientSums {
 	return sums
 }
 
+// dot returns the sum of the products of the elements of a and b.
 func dot(a, b []float64) float64 {
 	return blas64.Dot(blas64.Vector{N: len(a), Data: a, Inc: 1}, blas64.Vector{N: len(b), Data: b, Inc: 1})
 }

@@ -67,7 +67,7 @@ type Levels struct {
 }
 
 // Posterior returns the covariances at conditions x, each of which would be measured by the given number of pairs. They
-// take 4 bytes for each pair of conditions and each outcome.
+// take 4·n² bytes for n conditions and each outcome, and 4·c² more for c values of the curves of new levels.
 func (m *Model) Posterior(ctx context.Context, x []float64, pairs float64, levels Levels) (*Posterior, error) {
 	var all *Posterior
 	err := m.EachPosterior(ctx, x, pairs, levels, func(_ int, p *Posterior) error {
@@ -172,7 +172,8 @@ func (m *Model) posterior(ctx context.Context, x []float64, pairs float64, level
 }
 
 // setLevels sets the new levels and the places of their offsets. counts are the numbers of levels of the labels. It
-// returns the labels, by row, whose offsets only one measurement has: for all others they are noise.
+// returns, by row, the labels whose level is new at the measurement there alone: its offset is noise of this
+// measurement.
 func (p *Posterior) setLevels(counts []int, levels Levels) (ownNoise [][]int) {
 	labelCount := len(counts)
 	ownNoise = make([][]int, p.conditions)

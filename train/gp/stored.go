@@ -120,15 +120,18 @@ func (s Data) conditions() (n int, fits bool) {
 }
 
 // scalesFit reports whether there is a scale for each column and outcome, and hyperparameters and noise for each
-// outcome.
+// outcome. It returns false for too many labels, and if Curves is not the number of a label.
 func (s Data) scalesFit() bool {
+	if len(s.Labels) > MaxLabels || s.Curves < 0 || s.Curves > len(s.Labels) {
+		return false
+	}
+
 	columns := len(s.Columns)
 	inputs := columns >= 1 && len(s.InputMean) == columns && len(s.InputStd) == columns
 	outcomes := s.Outcomes >= 1 && len(s.OutputMean) == s.Outcomes && len(s.OutputStd) == s.Outcomes
 	processes := len(s.Hyper) == s.Outcomes && len(s.Noise) == s.Outcomes
-	labels := len(s.Labels) <= MaxLabels && s.Curves >= 0 && s.Curves <= len(s.Labels)
 
-	return inputs && outcomes && processes && labels
+	return inputs && outcomes && processes
 }
 
 // rowsFit reports whether the slices have n conditions, and there are no cells.

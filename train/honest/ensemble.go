@@ -246,7 +246,7 @@ func (e *EnsembleModel) UnmarshalJSON(data []byte) error {
 	}
 
 	columns := len(s.Columns)
-	countsFit := s.Inputs >= 1 && s.Outcomes >= 1 && columns >= 1 && len(s.Members) >= 1
+	countsFit := min(s.Inputs, s.Outcomes, columns, len(s.Members)) >= 1
 	inputsFit := len(s.XMean) == s.Inputs && len(s.XStd) == s.Inputs
 	outcomesFit := len(s.YMean) == s.Outcomes && len(s.YStd) == s.Outcomes
 	if !countsFit || !inputsFit || !outcomesFit {

@@ -56,10 +56,12 @@ type FarRun struct {
 //  3. It goes on without this run until the farthest run is not far.
 //  4. It tests all found runs again by a process without any of them (confirm).
 //
-// FarRuns returns nil for sets with few or very many runs, and if no process can be fitted. If there are many rows, it
-// replaces rows by the means of some rows (fewer).
+// FarRuns returns nil for couples, without inputs, with few or very many runs, and if no process can be fitted. If
+// there are many rows, it replaces rows by the means of some rows (fewer).
 func (l Learner) FarRuns(ctx context.Context, s triplets.Set) ([]FarRun, error) {
-	if s.Couples || s.In == 0 || len(s.Runs) < fewestRuns || len(s.Runs) > mostRunRows {
+	runs := len(s.Runs)
+	isComparable := !s.Couples && s.In > 0
+	if !isComparable || runs < fewestRuns || runs > mostRunRows {
 		return nil, nil
 	}
 

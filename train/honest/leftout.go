@@ -2,6 +2,7 @@ package honest
 
 import (
 	"fmt"
+	"slices"
 
 	"doubletake/internal/lists"
 	"doubletake/train/honest/interval"
@@ -31,17 +32,19 @@ type LeftOut struct {
 
 // check panics if a slice does not have the length of the group.
 func (l LeftOut) check(outcomes int) {
-	n := l.N * outcomes
-	predictionsFit := len(l.Mu) == n && len(l.Claim) == n && len(l.Noise) == n
-	pairsFit := len(l.Y1) == n && len(l.Y2) == n
-	rowsFit := len(l.Distance) == l.N && len(l.Outside) == l.N && len(l.Run) == l.N
-	conditionsFit := l.Condition == nil || len(l.Condition) == l.N
-	weightsFit := l.Weight == nil || len(l.Weight) == l.N
-	if !predictionsFit || !pairsFit || !rowsFit || !conditionsFit || !weightsFit {
+	values := []int{len(l.Mu), len(l.Claim), len(l.Noise), len(l.Y1), len(l.Y2)}
+	rows := []int{len(l.Distance), len(l.Outside), len(l.Run)}
+	valuesFit := !slices.ContainsFunc(values, func(length int) bool { return length != l.N*outcomes })
+	rowsFit := !slices.ContainsFunc(rows, func(length int) bool { return length != l.N })
+	optionalFit := isNilOr(l.N, l.Alone) && isNilOr(l.N, l.Condition) && isNilOr(l.N, l.Weight)
+	if !valuesFit || !rowsFit || !optionalFit {
 		panic(fmt.Sprintf("honest: left-out group %q of %d rows and %d outcomes has a slice of another length",
 			l.Name, l.N, outcomes))
 	}
 }
+
+// isNilOr reports whether a list is nil or has the given length.
+func isNilOr[T any](length int, list []T) bool { return list == nil || len(list) == length }
 
 // alone reports whether the two outcomes of a row are the same value.
 func (l LeftOut) alone(row int) bool { return l.Alone != nil && l.Alone[row] }
