@@ -73,8 +73,8 @@ func chooseTables(tables []export.Source, names []string) ([]export.Source, erro
 	for _, name := range names {
 		name = strings.TrimSuffix(strings.TrimSpace(name), ".arrow")
 		if !slices.Contains(known, name) {
-			return nil, usage("--tables: there is no table %q; the tables are %s%s", name, strings.Join(known, ", "),
-				spelling.DidYouMean(name, known))
+			return nil, usage("--tables: there is no table %q%s (the tables are %s)", name,
+				spelling.DidYouMean(name, known), strings.Join(known, ", "))
 		}
 
 		for _, table := range tables {
