@@ -25,7 +25,7 @@ func cut(t *testing.T, inputs, rule string) (*stageTest, *table.Table, triplets.
 	require.NoError(t, err)
 
 	split := b.Train.Splits[0]
-	set, err = Split(b.Experiment, set, tab, split)
+	set, err = dividerOf(b.Experiment).Divide(set, tab, split)
 	require.NoError(t, err)
 
 	return b, tab, set, split

@@ -3,7 +3,6 @@ package stages
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,9 +16,6 @@ import (
 	"doubletake/report"
 	"doubletake/report/pairs"
 	"doubletake/report/variants"
-	"doubletake/train/results"
-	"doubletake/train/score"
-	"doubletake/train/triplets"
 )
 
 // This file plans the task that compares the variants of an experiment, and runs it. The task reads the predictions of
@@ -120,33 +116,27 @@ func (x *sweep) criterion() string { return cmp.Or(x.variants[0].Select.Score, "
 
 // run compares the variants and writes the comparison.
 func (x *sweep) run(ctx context.Context, job *engine.Job) error {
-	result := x.describe()
-	tables := map[string]*table.Table{} // tables of triplets, by the task that makes them
-	for _, v := range x.variants {
-		dep := v.Triplets
-		if tables[dep.Task] != nil {
-			continue
-		}
-
-		t, err := table.Read(job.Input(dep.Task, dep.Output))
-		if err != nil {
-			return err
-		}
-
-		tables[dep.Task] = t
+	trained, err := x.read(job)
+	if err != nil {
+		return err
 	}
 
-	result.Other = len(tables) > 1
-
+	result := x.describe()
+	isOther := func(v variants.Trained) bool { return v.Triplets != trained[0].Triplets }
+	result.Other = slices.ContainsFunc(trained, isOther)
 	for _, s := range x.splits {
-		held, err := x.compare(ctx, job, tables, s.Split, []config.Split{s.Split})
-		if err != nil {
+		if err := ctx.Err(); err != nil {
 			return err
 		}
 
-		inner, err := x.compare(ctx, job, tables, s.Split, s.inner)
+		held, err := variants.Compare(trained, s.Split, []config.Split{s.Split})
 		if err != nil {
-			return err
+			return x.variants[0].Located("train", err)
+		}
+
+		inner, err := variants.Compare(trained, s.Split, s.inner)
+		if err != nil {
+			return x.variants[0].Located("train", err)
 		}
 
 		result.Splits = append(result.Splits, report.SweptSplit{
@@ -160,6 +150,29 @@ func (x *sweep) run(ctx context.Context, job *engine.Job) error {
 	}
 
 	return os.WriteFile(job.Output("compare.md"), report.SweepMarkdown(result, 1), 0o644)
+}
+
+// read reads the triplets of the variants. Variants with the same task of triplets share a table.
+func (x *sweep) read(job *engine.Job) (all []variants.Trained, err error) {
+	tables := map[string]*table.Table{} // by the task that makes them
+	for _, v := range x.variants {
+		task := v.Triplets.Task
+		if tables[task] == nil {
+			tables[task], err = readTable(job, v.Triplets)
+			if err != nil {
+				return nil, err
+			}
+		}
+
+		all = append(all, variants.Trained{
+			Divider: dividerOf(v.Experiment), Triplets: tables[task], Conditions: v.Columns.BeforeAnalysis(),
+			Predictions: func(split string, seed int) (*table.Table, error) {
+				return table.Read(job.Input(TrainID(v.Experiment, split, seed), "predictions.arrow"))
+			},
+		})
+	}
+
+	return all, nil
 }
 
 // describe returns the comparison with the variants and their settings, and without results.
@@ -184,93 +197,6 @@ func (x *sweep) describe() report.Sweep {
 	}
 
 	return result
-}
-
-// compare compares the variants on the test parts of splits, in the units of the training part of the split outer.
-// tables contains the variants' triplets, by the task that makes them. Without splits, compare returns an empty
-// comparison.
-func (x *sweep) compare(ctx context.Context, job *engine.Job, tables map[string]*table.Table, outer config.Split,
-	splits []config.Split,
-) (report.Comparison, error) {
-	if len(splits) == 0 {
-		return report.Comparison{}, nil
-	}
-
-	if err := ctx.Err(); err != nil {
-		return report.Comparison{}, err
-	}
-
-	all, err := x.judge(job, tables, outer, splits)
-	if err != nil {
-		return report.Comparison{}, fmt.Errorf("compare variants: %w", err)
-	}
-
-	return all.Compare(), nil
-}
-
-// judge reads the answers of all variants at the test parts of splits. It standardises all outcomes by the training
-// part that the split outer has in the first variant.
-func (x *sweep) judge(job *engine.Job, tables map[string]*table.Table, outer config.Split, splits []config.Split) (
-	variants.Judged, error,
-) {
-	var judged variants.Judged
-	var first triplets.Set
-	for i, v := range x.variants {
-		t := tables[v.Triplets.Task]
-		_, whole, err := SplitTable(v.Experiment, t, outer)
-		if err != nil {
-			return nil, err
-		}
-
-		if i == 0 {
-			first = whole
-		}
-
-		if !slices.Equal(whole.OutcomeNames(), first.OutcomeNames()) {
-			judged = append(judged, variants.Variant{Apart: "its outcomes are others than the first variant's"})
-			continue
-		}
-
-		j := variants.Variant{Seeds: make([]score.Set, v.Train.Seeds)}
-		for _, split := range splits {
-			if err := addAnswers(&j, job, v, t, split, first.Scale); err != nil {
-				return nil, err
-			}
-		}
-
-		judged = append(judged, j)
-	}
-
-	return judged, nil
-}
-
-// addAnswers adds a variant's answers at the test part of a split of its triplets.
-func addAnswers(judged *variants.Variant, job *engine.Job, v Variant, all *table.Table, split config.Split,
-	scale triplets.Scale,
-) error {
-	t, set, err := SplitTable(v.Experiment, all, split)
-	if err != nil {
-		return err
-	}
-
-	set.Scale = scale
-	judged.AddRows(t, v.Columns.BeforeAnalysis(), set.RowsOf(triplets.Test))
-	for seed := range judged.Seeds {
-		id := TrainID(v.Experiment, split.Name, seed)
-		predictions, err := table.Read(job.Input(id, "predictions.arrow"))
-		if err != nil {
-			return err
-		}
-
-		answers, err := results.ReadPredictions(predictions, set)
-		if err != nil {
-			return err
-		}
-
-		judged.AddAnswers(seed, score.Judged(set, answers, triplets.Test))
-	}
-
-	return nil
 }
 
 // ReadSweep reads the comparison of the variants of an experiment.

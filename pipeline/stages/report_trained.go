@@ -42,11 +42,12 @@ func compareDeps(exp plan.Experiment, split config.Split, seed int) []engine.Dep
 
 // splitSets returns the set of the report, divided by each split that holds something out.
 func (x *reportStage) splitSets(set triplets.Set, tab *table.Table) ([]content.Split, error) {
+	divider := dividerOf(x.exp)
 	var splits []content.Split
 	for _, split := range x.splits {
-		divided, err := Split(x.exp, set, tab, split)
+		divided, err := divider.Divide(set, tab, split)
 		if err != nil {
-			return nil, err
+			return nil, x.exp.Located("train", err)
 		}
 
 		splits = append(splits, content.Split{Name: split.Name, Test: split.Test, Set: divided})
@@ -124,16 +125,9 @@ func readSeed(exp plan.Experiment, job *engine.Job, split config.Split, seed int
 // reportSet returns the set that the report shows: the inputs and outcomes of the
 // training, or all conditions and outcomes if nothing is trained.
 func reportSet(exp plan.Experiment, conditions []string, t *table.Table) (triplets.Set, error) {
-	if len(exp.Train.Inputs) > 0 {
-		return Triplets(exp, t)
-	}
+	set, err := dividerOf(exp).Triplets(t, conditions)
 
-	outcomes, err := Outcomes(exp, t)
-	if err != nil {
-		return triplets.Set{}, err
-	}
-
-	return pairs.Triplets(t, conditions, outcomes)
+	return set, exp.Located("train", err)
 }
 
 // reference reads the table of predictions that the experiment names (setting report.compare), whose rows are matched

@@ -58,8 +58,8 @@ type trainPlanner struct {
 	reads  experiment.SettingsRead // the settings that every training reads
 	shared []kv.Pair               // the part of a task's key that all trainings share: the settings in reads
 
-	experiment *experiment.Experiment // what is trained
-	subsets    []experiment.Subset    // sets of rows on which networks are trained without a group
+	experiment pairs.Divider       // what is trained
+	subsets    []experiment.Subset // sets of rows on which networks are trained without a group
 }
 
 // planTrain adds a task for each split and seed, the tasks of the methods that are compared with the networks, and the
@@ -73,7 +73,7 @@ func planTrain(exp plan.Experiment, ing ingestResult, trip dspResult) (result tr
 		return result, nil
 	}
 
-	pl.experiment = experimentOf(exp, &pl.ing)
+	pl.experiment = pairs.Divider{Experiment: experimentOf(exp, &pl.ing), Tolerances: exp.Ingest.Tolerances}
 	result.Splits, err = pl.experiment.Expand(exp.Train.Splits, experiment.RefuseUnknown)
 	if err != nil {
 		return trainResult{}, exp.Located("train", err)
@@ -176,7 +176,6 @@ func TrainID(exp plan.Experiment, split string, k int) string {
 // trainTask adds the task that trains the k-th network of a split.
 func (pl *trainPlanner) trainTask(split config.Split, k int) {
 	seed := plan.SeedOf(pl.exp.Train.Seed, "train", strconv.Itoa(k))
-	dep := pl.trip.Triplets
 	dir := pl.exp.Published("train", "splits", split.Name, "seed-"+strconv.Itoa(k))
 	local := []kv.Pair{
 		split.Setting(),
@@ -196,7 +195,7 @@ func (pl *trainPlanner) trainTask(split config.Split, k int) {
 
 	t := pl.exp.Add(&engine.Task{
 		ID: TrainID(pl.exp, split.Name, k), Stage: "train", Split: split.Name, Version: trainVersion, Config: pl.shared,
-		Local: slices.Concat(local, facts), Deps: []engine.Dep{dep}, Weight: pl.experiment.Weight(),
+		Local: slices.Concat(local, facts), Deps: []engine.Dep{pl.trip.Triplets}, Weight: pl.experiment.Weight(),
 	})
 
 	outputs := []string{"model.json", card.File, FlagsJSON, HistoryArrow, "predictions.arrow"}
@@ -210,7 +209,7 @@ func (pl *trainPlanner) trainTask(split config.Split, k int) {
 	}
 
 	t.Run = func(ctx context.Context, job *engine.Job) error {
-		return pl.train(ctx, job, dep, training{split: split, number: k, seed: seed, local: local})
+		return pl.train(ctx, job, training{split: split, number: k, seed: seed, local: local})
 	}
 }
 
@@ -222,9 +221,9 @@ type training struct {
 	local  []kv.Pair // the part of the task's key that other trainings do not have
 }
 
-// train trains a network on the triplets of dep and writes the outputs of its task.
-func (pl *trainPlanner) train(ctx context.Context, job *engine.Job, dep engine.Dep, tr training) error {
-	trip, set, err := readSplit(pl.exp, job, dep, tr.split)
+// train trains a network on the training part of a split and writes the outputs of its task.
+func (pl *trainPlanner) train(ctx context.Context, job *engine.Job, tr training) error {
+	trip, set, err := pl.readSplit(job, tr.split)
 	if err != nil {
 		return err
 	}
@@ -293,64 +292,24 @@ func provenance(exp plan.Experiment, split config.Split, k int, shared, local []
 		kv.Pair{Key: "seed", Value: strconv.Itoa(k)}, kv.Pair{Key: "kernels", Value: exp.Program.Kernels})
 }
 
-// Check returns the error with which a training on the triplets in t would stop, before any training begins.
-func (r trainResult) Check(t *table.Table) error {
-	if r.trainPlanner == nil || r.experiment == nil { // nothing is trained
+// Check returns the error with which a training on the triplets in tab would stop, before any training begins.
+func (r trainResult) Check(tab *table.Table) error {
+	if r.trainPlanner == nil || r.experiment.Experiment == nil { // nothing is trained
 		return nil
 	}
 
 	for _, split := range r.Splits {
-		if err := r.checkTraining(t, split); err != nil {
+		if err := r.experiment.CheckTraining(tab, split, r.Inner[split.Name]); err != nil {
 			return r.exp.Located("train", err)
 		}
 	}
 
-	if len(r.subsets) == 0 {
-		return nil
-	}
-
-	set, err := Triplets(r.exp, t)
-	if err != nil {
-		return err
-	}
-
-	for _, s := range r.subsets {
-		if err := r.experiment.CheckSubset(s, pairs.AtSetPoints{Table: t}, set); err != nil {
-			return r.exp.Located("train", err)
-		}
-	}
-
-	return nil
-}
-
-// checkTraining returns an error if no network can be trained on a split or on one of its inner splits, or if its
-// inputs cannot be brought into the form that the configuration names.
-func (r trainResult) checkTraining(t *table.Table, split config.Split) error {
-	for _, s := range append(slices.Clone(r.Inner[split.Name]), split) {
-		_, set, err := SplitTable(r.exp, t, s)
-		if err != nil {
-			return err
-		}
-
-		if _, err := r.experiment.TrainingPart(s, set); err != nil {
-			return err
-		}
-
-		if s.Name != split.Name {
-			continue
-		}
-
-		if err := r.experiment.CheckForm(s, set); err != nil {
-			return err
-		}
-	}
-
-	return nil
+	return r.exp.Located("train", r.experiment.CheckSubsets(tab, r.subsets))
 }
 
 // FarSeconds estimates the seconds that the report takes to look for far runs on one processor.
 func (r trainResult) FarSeconds() float64 {
-	if r.trainPlanner == nil || r.experiment == nil {
+	if r.trainPlanner == nil || r.experiment.Experiment == nil {
 		return 0
 	}
 

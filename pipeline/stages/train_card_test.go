@@ -17,11 +17,11 @@ import (
 func TestCard(t *testing.T) {
 	tab := tabletest.MustParse(t, rotor)
 	b := newStageTest(t, "{inputs: [rpm, blades], seed: 7, splits: {s: {test: {blades: 3}}}}", tab)
-	set, err := Triplets(b.Experiment, tab)
+	set, err := dividerOf(b.Experiment).Triplets(tab, nil)
 	require.NoError(t, err)
 
 	split := b.Train.Splits[0]
-	set, err = Split(b.Experiment, set, tab, split)
+	set, err = dividerOf(b.Experiment).Divide(set, tab, split)
 	require.NoError(t, err)
 
 	raw := triplets.Answers{CovRaw: []float64{1, -2, 3, -4, 9, 9}}

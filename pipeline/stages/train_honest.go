@@ -83,7 +83,7 @@ type splitCalibration struct {
 // run calibrates the split and writes the outputs of the task.
 func (c *splitCalibration) run(ctx context.Context, job *engine.Job) error {
 	learner := c.grouped
-	set, groups, err := readGroups(c.exp, job, c.trip.Triplets, c.split, &learner)
+	set, groups, err := c.readGroups(job, c.split, &learner)
 	if err != nil {
 		return err
 	}
@@ -158,33 +158,12 @@ func (r trainResult) CalibrateWithout(ctx context.Context, job *engine.Job, spli
 	}
 
 	learner := r.experiment.Learner(split, condition)
-	set, groups, err := readGroups(r.exp, job, r.trip.Triplets, split, &learner)
+	set, groups, err := r.readGroups(job, split, &learner)
 	if err != nil {
 		return nil, err
 	}
 
-	triplets.Apart(&set, groups)
-	removed := 0 // training rows
-	for i, run := range set.Run {
-		if isLeft(set.Runs[run], set.Recording[i]) {
-			if set.Part[i] == triplets.Train {
-				removed++
-			}
-
-			set.Part[i] = triplets.Neither
-		}
-	}
-
-	if removed == 0 {
-		return nil, nil
-	}
-
-	model, _, err := learner.Process(ctx, set, groups)
-	if err != nil {
-		return nil, err
-	}
-
-	return model.Record, nil
+	return experiment.CalibrateWithout(ctx, learner, set, groups, isLeft)
 }
 
 // honestSettings returns the settings of a calibration as a part of its task's key. A prior is part of the key by its

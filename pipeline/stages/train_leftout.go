@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strconv"
 
-	"doubletake/ingest/table"
 	"doubletake/internal/kv"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/engine/taskfile"
@@ -66,14 +65,14 @@ func (pl *trainPlanner) subsetsTask(subsets []experiment.Subset) (id string) {
 
 // writeSubsets writes the rows of each subset.
 func (pl *trainPlanner) writeSubsets(job *engine.Job, dep engine.Dep, subsets []experiment.Subset) error {
-	t, err := table.Read(job.Input(dep.Task, dep.Output))
+	t, err := readTable(job, dep)
 	if err != nil {
 		return err
 	}
 
-	set, err := Triplets(pl.exp, t)
+	set, err := pl.experiment.Triplets(t, nil)
 	if err != nil {
-		return err
+		return pl.exp.Located("train", err)
 	}
 
 	for _, s := range subsets {

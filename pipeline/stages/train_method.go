@@ -109,7 +109,7 @@ func (m *methodTraining) leaveGroupsOut() {
 
 // run trains the method and writes its answers at every distinct condition.
 func (m *methodTraining) run(ctx context.Context, job *engine.Job) error {
-	set, err := m.readFor(job, m.trip.Triplets, m.split, m.grouped)
+	set, err := m.readFor(job, m.split, m.grouped)
 	if err != nil {
 		return err
 	}
@@ -143,15 +143,15 @@ func (m *methodTraining) run(ctx context.Context, job *engine.Job) error {
 
 // readFor reads the triplets of a split. If the learner has a condition, it stores the groups of the condition in the
 // set.
-func (pl *trainPlanner) readFor(job *engine.Job, dep engine.Dep, split config.Split, learner honest.Learner) (
+func (pl *trainPlanner) readFor(job *engine.Job, split config.Split, learner honest.Learner) (
 	triplets.Set, error,
 ) {
 	if learner.Condition == "" {
-		_, set, err := readSplit(pl.exp, job, dep, split)
+		_, set, err := pl.readSplit(job, split)
 		return set, err
 	}
 
-	set, groups, err := readGroups(pl.exp, job, dep, split, &learner)
+	set, groups, err := pl.readGroups(job, split, &learner)
 	if err != nil {
 		return triplets.Set{}, err
 	}

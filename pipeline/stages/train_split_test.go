@@ -44,10 +44,12 @@ func splitBy(t *testing.T, tab *table.Table, train, rule string) (triplets.Set, 
 
 	text := strings.Replace(train, "{rpm: 1}", rule, 1)
 	b := newStageTest(t, text, tab)
-	set, err := Triplets(b.Experiment, tab)
+	set, err := dividerOf(b.Experiment).Triplets(tab, nil)
 	require.NoError(t, err)
 
-	return Split(b.Experiment, set, tab, b.Train.Splits[0])
+	set, err = dividerOf(b.Experiment).Divide(set, tab, b.Train.Splits[0])
+
+	return set, b.Located("train", err)
 }
 
 // The rows that meet the rule are the test part. A rule has values, ranges with one or two ends, or values with a
@@ -95,10 +97,10 @@ e   e#1       3008       50      55`)
 	b.Ingest.Tolerances = []config.NamedString{{Name: "rpm", Value: "0.5 %"}}
 	require.NoError(t, pairs.AddSetPoints(tab, b.Ingest.Tolerances, nil))
 
-	set, err := Triplets(b.Experiment, tab)
+	set, err := dividerOf(b.Experiment).Triplets(tab, nil)
 	require.NoError(t, err)
 
-	set, err = Split(b.Experiment, set, tab, b.Train.Splits[0])
+	set, err = dividerOf(b.Experiment).Divide(set, tab, b.Train.Splits[0])
 	require.NoError(t, err)
 
 	assert.Equal(t, []int{1, 4}, set.RowsOf(triplets.Test))
@@ -116,7 +118,7 @@ func TestSplitRandom(t *testing.T) {
 	planned, err := planTrain(b.Experiment, b.Ing, b.Trip)
 	require.NoError(t, err)
 
-	_, set, err := SplitTable(b.Experiment, tabletest.MustParse(t, rotor), planned.Splits[0])
+	_, set, err := dividerOf(b.Experiment).DivideTable(tabletest.MustParse(t, rotor), planned.Splits[0])
 	require.NoError(t, err)
 
 	held := set.Only(triplets.Test).Values(0)
@@ -193,7 +195,7 @@ func TestOutcomesChosen(t *testing.T) {
 		{", outcomes: [drag, lift]", []string{"drag", "lift"}, []float64{2, 11, 4, 21}},
 	} {
 		b := newStageTest(t, "{inputs: [rpm]"+c.setting+", splits: {s: {test: {rpm: 1}}}}", tab)
-		set, err := Triplets(b.Experiment, tab)
+		set, err := dividerOf(b.Experiment).Triplets(tab, nil)
 		require.NoError(t, err, "%q", c.setting)
 		assert.Equal(t, c.want, set.OutcomeNames(), "%q", c.setting)
 		assert.Equal(t, c.y2, set.Y2, "%q", c.setting)
@@ -206,9 +208,9 @@ func TestOutcomesChosen(t *testing.T) {
 func TestOutcomeUnknown(t *testing.T) {
 	tab := tabletest.MustParse(t, loads)
 	b := newStageTest(t, "{inputs: [rpm], outcomes: [drga], splits: {s: {test: {rpm: 1}}}}", tab)
-	_, err := Triplets(b.Experiment, tab)
-	assert.ErrorContains(t, err, `experiments.x.train.outcomes: "drga" is not an outcome of this experiment, which has `+
-		`[lift drag]; did you mean "drag"?`)
+	_, err := dividerOf(b.Experiment).Triplets(tab, nil)
+	assert.ErrorContains(t, b.Located("train", err), `experiments.x.train.outcomes: "drga" is not an outcome of this `+
+		`experiment, which has [lift drag]; did you mean "drag"?`)
 }
 
 // The setting couples is a property of the set.
@@ -216,7 +218,7 @@ func TestCouples(t *testing.T) {
 	tab := tabletest.MustParse(t, loads)
 	b := newStageTest(t, "{inputs: [rpm], splits: {s: {test: {rpm: 1}}}}", tab)
 	b.DSP.Couples = true
-	set, err := Triplets(b.Experiment, tab)
+	set, err := dividerOf(b.Experiment).Triplets(tab, nil)
 	require.NoError(t, err)
 	assert.True(t, set.Couples)
 }
@@ -389,7 +391,7 @@ func dayOf(t *testing.T, tab *table.Table, values []float64) []string {
 func TestDaysThatAreLeftOutInTurn(t *testing.T) {
 	tab := days(t)
 	b := acrossDays(t, "{inputs: [x], seeds: 1, splits: {s: {test: {Day: Mon}}}}", tab)
-	tab, set, err := SplitTable(b.Experiment, tab, b.Train.Splits[0])
+	tab, set, err := dividerOf(b.Experiment).DivideTable(tab, b.Train.Splits[0])
 	require.NoError(t, err)
 
 	names := holdout.Distinct(tab.Column("Day").Strings)
@@ -428,7 +430,7 @@ func TestDayThatIsIgnored(t *testing.T) {
 	tab := days(t)
 	b := acrossDays(t, "{inputs: [x], seeds: 1, splits: {s: {test: {Day: Mon}}}}", tab)
 	inner := config.Split{Name: "inner", Ignored: holdout.Labels("Day", "Tue"), Test: holdout.Values("x", 3)}
-	_, set, err := SplitTable(b.Experiment, tab, inner)
+	_, set, err := dividerOf(b.Experiment).DivideTable(tab, inner)
 	require.NoError(t, err)
 
 	assert.NotContains(t, dayOf(t, tab, set.Y1), "Tue", "first values")
