@@ -86,6 +86,15 @@ type Description struct {
 	Version  int      // part of the keys of caches: raise it if the same input gives another result
 }
 
+// PairKind returns the kind of the pairs: same-run or repeat-run (docs/method.md#units-of-data).
+func (d Description) PairKind() string {
+	if d.Repeats {
+		return "repeat-run"
+	}
+
+	return "same-run"
+}
+
 // Constructions lists the names of all constructions.
 func Constructions() []string {
 	var names []string

@@ -13,6 +13,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// Both outcomes of a pair come from one run, except in the construction that pairs repeats.
+func TestPairKind(t *testing.T) {
+	assert.Equal(t, "same-run", Find("split-halves", Balance).Describe().PairKind())
+	assert.Equal(t, "repeat-run", Find("repeats", Balance).Describe().PairKind())
+	assert.Equal(t, "repeat-run", Find("repeats", Microphones).Describe().PairKind())
+}
+
 // Every construction has a name by which Find returns it, and describes itself by settings that exist. It takes either
 // spectra or series. The default settings pass all checks, and each outcome of microphones is one that
 // split-half-spectrum makes.

@@ -52,3 +52,22 @@ func (v *Inventory) OwnSettings(f *File, labels []string) []setting.NamedString 
 
 	return own
 }
+
+// OwnSettings lists the conditions and labels that belong to one file of the table each.
+func (t *ResultTable) OwnSettings() []setting.NamedString {
+	var own []setting.NamedString
+	for _, name := range t.Conditions {
+		for _, file := range t.Files {
+			value := strconv.FormatFloat(file.Numbers[name], 'g', -1, 64)
+			own = append(own, setting.NamedString{Name: file.Name + ": " + name, Value: value})
+		}
+	}
+
+	for _, name := range t.Labels {
+		for _, file := range t.Files {
+			own = append(own, setting.NamedString{Name: file.Name + ": " + name, Value: file.Names[name]})
+		}
+	}
+
+	return own
+}

@@ -8,6 +8,7 @@ import (
 	"doubletake/ingest/condition"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/setting"
+	"doubletake/ingest/simulate"
 	"doubletake/internal/lists"
 )
 
@@ -19,6 +20,31 @@ type ResultTable struct {
 	Conditions []string // conditions that the names of the files and the table of conditions state
 	Labels     []string // labels that they state
 	Texts      []string // all columns of text that they state or the files have
+
+	Toy *simulate.Toy // the simulated campaign that writes the table; nil for the user's table
+
+	conditions, pairs float64 // their numbers, once they are known or estimated
+}
+
+// StoreRoles stores the roles of the columns in the table's settings.
+func (t *ResultTable) StoreRoles(settings *setting.Table) {
+	settings.Inputs = t.Options.Inputs
+	settings.Y1 = t.Options.Y1
+	settings.Y2 = t.Options.Y2
+	settings.Repeats = t.Options.Repeats
+	settings.Run = t.Options.Run
+}
+
+// StatedInputs lists the inputs that other settings name as conditions, by which rows of repeats are compared. It
+// returns nil if the rows are not repeats.
+func (t *ResultTable) StatedInputs() []string {
+	if len(t.Options.Repeats) == 0 {
+		return nil
+	}
+
+	isOther := func(name string) bool { return !slices.Contains(t.Options.Stated, name) }
+
+	return slices.DeleteFunc(slices.Clone(t.Options.Inputs), isOther)
 }
 
 // NewTableOptions returns the roles that settings give to the columns of their table. stated are the conditions that

@@ -4,7 +4,54 @@ import (
 	"bytes"
 	"io"
 	"os"
+
+	"doubletake/ingest/condition"
 )
+
+// typicalRows is a guess for the number of rows of a table that a task writes.
+const typicalRows = 1000
+
+// Rows lists the distinct conditions of the table's rows. It reads the table, or computes the conditions of the
+// simulated toy.
+func (t *ResultTable) Rows() (condition.Rows, error) {
+	if t.Toy == nil {
+		pairTable, err := t.Read()
+		if err != nil {
+			return nil, err
+		}
+
+		rows := pairTable.Conditions()
+		t.conditions = float64(len(rows))
+		t.pairs = float64(pairTable.N)
+
+		return rows, nil
+	}
+
+	var rows condition.Rows
+	for _, x := range t.Toy.Inputs() {
+		rows = append(rows, condition.Values{Numbers: map[string]float64{"x": x}})
+	}
+
+	return rows, nil
+}
+
+// Size returns the numbers of conditions and of pairs of the table. It estimates them if Rows did not read the table.
+func (t *ResultTable) Size() (conditions, pairs float64) {
+	if t.Toy != nil {
+		return float64(t.Toy.N), float64(t.Toy.N)
+	}
+
+	if t.conditions == 0 && t.pairs == 0 {
+		t.conditions = t.EstimateRows()
+		if t.conditions == 0 {
+			t.conditions = typicalRows
+		}
+
+		t.pairs = t.conditions
+	}
+
+	return t.conditions, t.pairs
+}
 
 // sampledBytes is the size of the beginning of a table from which the number of its rows is estimated.
 const sampledBytes = 1 << 16

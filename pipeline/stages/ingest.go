@@ -114,7 +114,7 @@ func planIngest(exp plan.Experiment, sim simulateResult) (ingestResult, error) {
 	doubts = append(doubts, rec.chain(nil).Implausible(exp.File.Path)...)
 	res := ingestResult{
 		Columns: rec.Columns, Data: rec.Ingest.Data, Construction: rec.Construction, Recordings: rec,
-		PairKind: pairKind(exp, rec.Construction), Warnings: append(doubts, rec.inventory.Warnings...),
+		PairKind: rec.Construction.Describe().PairKind(), Warnings: append(doubts, rec.inventory.Warnings...),
 	}
 
 	for i := range rec.Files {

@@ -77,8 +77,8 @@ func TestExcludeChannelKeys(t *testing.T) {
 		var keys []string
 		for i := range b.Recordings.Files {
 			text := ""
-			for _, pair := range b.Recordings.ownSettings(&b.Recordings.Files[i]) {
-				text += pair.Key + "=" + pair.Value + ";"
+			for _, own := range b.Recordings.inventory.OwnSettings(b.Recordings.Files[i].File, b.Labels) {
+				text += own.Name + "=" + own.Value + ";"
 			}
 
 			keys = append(keys, text)

@@ -27,7 +27,7 @@ func (r *Recordings) planFile(exp plan.Experiment, file *File) {
 	handoff := engine.NewHandoff[*analysis.Kept](exp.ID("dsp", file.Name))
 	task := &engine.Task{
 		ID: exp.ID("ingest", file.Name), Stage: "ingest", Version: ingestVersion, Config: src.Settings,
-		Local: r.ownSettings(file), Weight: 0.0075, Packed: true,
+		Local: plan.Own("", r.inventory.OwnSettings(file.File, r.Labels)), Weight: 0.0075, Packed: true,
 		Run: func(ctx context.Context, job *engine.Job) error { return runFile(ctx, job, src, *file, handoff) },
 	}
 

@@ -7,7 +7,6 @@ import (
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/setting"
 	"doubletake/ingest/units"
-	"doubletake/internal/kv"
 	"doubletake/internal/lists"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/plan"
@@ -182,9 +181,7 @@ func (r *Recordings) settleReading(exp plan.Experiment, conversions map[string]u
 		return exp.Located("ingest", err)
 	}
 
-	for _, own := range settings {
-		r.Reader = append(r.Reader, kv.Pair{Key: "ingest." + own.Name, Value: own.Value})
-	}
+	r.Reader = plan.Own("ingest.", settings)
 
 	return nil
 }

@@ -57,6 +57,11 @@ func planFiles(t *testing.T, files map[string]string, ingest, dsp string) *inges
 	return &ingestedFile{exp, r}
 }
 
+// Names lists the names of a label as the splits see them.
+func (b *ingestedFile) Names(label string) ([]string, error) {
+	return experimentOf(b.Experiment, &b.ingestResult).Names(label)
+}
+
 // refused expects that planning fails with an error that holds want.
 func refused(t *testing.T, files map[string]string, ingest, dsp, want string) {
 	t.Helper()

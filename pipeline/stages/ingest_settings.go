@@ -25,12 +25,3 @@ func (r *Recordings) settingsRead() []kv.Pair {
 
 	return s
 }
-
-// ownSettings returns the settings of the file's task that belong to no other file.
-func (r *Recordings) ownSettings(f *File) (settings []kv.Pair) {
-	for _, own := range r.inventory.OwnSettings(f.File, r.Labels) {
-		settings = append(settings, kv.Pair{Key: own.Name, Value: own.Value})
-	}
-
-	return settings
-}

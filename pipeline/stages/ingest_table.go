@@ -4,7 +4,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"doubletake/ingest"
@@ -25,12 +24,9 @@ type Pairs struct {
 	campaign.ResultTable
 	Settings []kv.Pair      // settings that the pairs are read with
 	Output   engine.Dep     // pairs.arrow
-	Toy      *simulate.Toy  // nil for the user's table
 	raw      []plan.RawFile // the files, or the file that stage simulate writes
 	spec     setting.Table  // the roles as settings
-	local    []kv.Pair      // conditions of the files, as a part of the task's key
 	id       string         // name of the table in the task's ID
-	size     [2]float64     // conditions and pairs, once they are known or estimated
 }
 
 // planTable adds the task that reads pairs.
@@ -40,7 +36,7 @@ func planTable(exp plan.Experiment, sim simulateResult) (ingestResult, error) {
 			"%s: a table of results has no channels; exclude its rows by conditions", list[0])
 	}
 
-	res := ingestResult{Data: exp.Ingest.Data, PairKind: pairKind(exp, nil)}
+	res := ingestResult{Data: exp.Ingest.Data}
 	var p *Pairs
 	if sim.Campaign != nil {
 		p = simulatedTable(exp, sim, &res)
@@ -52,7 +48,9 @@ func planTable(exp plan.Experiment, sim simulateResult) (ingestResult, error) {
 		}
 	}
 
-	p.storeRoles()
+	// Without the roles in the key of the task, the results of other roles would be taken from the cache.
+	p.StoreRoles(&p.spec)
+	res.PairKind = p.spec.Pairs
 	exp.Ingest.Data = res.Data
 	if err := exp.SetDerived(&res.Columns, exp.Ingest.Constants, p.Options.OutcomeNames()); err != nil {
 		return ingestResult{}, err
@@ -72,7 +70,7 @@ func planTable(exp plan.Experiment, sim simulateResult) (ingestResult, error) {
 	task := &engine.Task{
 		ID: exp.ID("ingest", p.id), Stage: "ingest", Version: ingestVersion, Config: plan.Stated(meta), Weight: 0.1,
 		Publish: []engine.Link{{Output: recordingsArrow, Path: exp.Published("ingest", recordingsArrow)}},
-		Local:   slices.Concat(p.local, plan.LabelSetting(&res.Columns), p.statedSetting()),
+		Local:   slices.Concat(plan.Own("", p.OwnSettings()), plan.LabelSetting(&res.Columns), p.statedSetting()),
 	}
 
 	for _, raw := range p.raw {
@@ -123,10 +121,7 @@ func (p *Pairs) statedSetting() []kv.Pair {
 		return nil
 	}
 
-	isOther := func(name string) bool { return !slices.Contains(p.Options.Stated, name) }
-	stated := slices.DeleteFunc(slices.Clone(p.Options.Inputs), isOther)
-
-	return []kv.Pair{{Key: "stated inputs", Value: strings.Join(stated, ", ")}}
+	return []kv.Pair{{Key: "stated inputs", Value: strings.Join(p.StatedInputs(), ", ")}}
 }
 
 // simulatedTable returns the table of the simulated toy.
@@ -135,7 +130,7 @@ func simulatedTable(exp plan.Experiment, sim simulateResult, res *ingestResult) 
 	res.Conditions = []string{"x"}
 	f := sim.Files[0]
 	p := &Pairs{
-		raw: []plan.RawFile{{Name: f.Output, Dep: &f}}, Toy: &toy, id: f.Output,
+		raw: []plan.RawFile{{Name: f.Output, Dep: &f}}, ResultTable: campaign.ResultTable{Toy: &toy}, id: f.Output,
 		spec: setting.Table{Inputs: []string{"x"}, Y1: []string{"y_1"}, Y2: []string{"y_2"}, Pairs: "synthetic"},
 	}
 	settings := newInventory(exp).Settings
@@ -170,35 +165,7 @@ func findTable(exp plan.Experiment, res *ingestResult) (*Pairs, error) {
 		p.raw = append(p.raw, exp.OnDisk(file.Name))
 	}
 
-	p.setLocal(found.Conditions, found.Labels)
-
 	return p, nil
-}
-
-// storeRoles stores the roles of the columns in the table's settings, which are a part of the task's key. Without them
-// the results of other roles would be taken from the cache.
-func (p *Pairs) storeRoles() {
-	p.spec.Inputs = p.Options.Inputs
-	p.spec.Y1 = p.Options.Y1
-	p.spec.Y2 = p.Options.Y2
-	p.spec.Repeats = p.Options.Repeats
-	p.spec.Run = p.Options.Run
-}
-
-// setLocal stores the conditions and labels of each file as a part of the task's key.
-func (p *Pairs) setLocal(conditions, labels []string) {
-	for _, name := range conditions {
-		for _, file := range p.Files {
-			value := strconv.FormatFloat(file.Numbers[name], 'g', -1, 64)
-			p.local = append(p.local, kv.Pair{Key: file.Name + ": " + name, Value: value})
-		}
-	}
-
-	for _, name := range labels {
-		for _, file := range p.Files {
-			p.local = append(p.local, kv.Pair{Key: file.Name + ": " + name, Value: file.Names[name]})
-		}
-	}
 }
 
 // write reads the files and writes their pairs and the index of runs. It returns the warnings.

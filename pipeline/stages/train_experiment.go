@@ -36,7 +36,11 @@ func experimentOf(exp plan.Experiment, ing *ingestResult) *experiment.Experiment
 	e.Campaign = experiment.Campaign{
 		Conditions: ing.Conditions, Labels: ing.Labels, Texts: ing.Texts, Measured: ing.Outcomes,
 		Things: slices.Concat(exp.Ingest.Things, exp.Ingest.Occasions),
-		Known:  ing.Known, Points: ing.Points, MostPairs: ing.PairsPerRow(), Source: ing,
+		Known:  ing.Known, Points: ing.Points, Source: ing,
+	}
+
+	if rec := ing.Recordings; rec != nil {
+		e.MostPairs = rec.reading.PairsPerRow(rec.inventory.IsByChannel())
 	}
 
 	if ing.Pairs != nil && ing.Pairs.Toy != nil {

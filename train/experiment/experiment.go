@@ -8,6 +8,7 @@ package experiment
 import (
 	"doubletake/ingest/condition"
 	"doubletake/train"
+	"doubletake/train/holdout"
 	"doubletake/train/honest"
 	"doubletake/train/honest/scale"
 )
@@ -58,11 +59,35 @@ type Campaign struct {
 type Source interface {
 	// Rows lists the conditions of the rows.
 	Rows() (condition.Rows, error)
-	// Values lists the distinct values of a condition, ascending, or its set points. It returns nil if only files state
-	// it.
-	Values(condition string) ([]float64, error)
-	// Names lists the distinct names of a label, sorted. It returns nil if only files state it.
-	Names(label string) ([]string, error)
 	// Size estimates how many conditions and pairs there will be.
 	Size() (conditions, pairs float64)
+}
+
+// Values lists the distinct values of a condition, ascending, or its set points if it has some. It returns nil if only
+// files state the condition.
+func (c *Campaign) Values(name string) ([]float64, error) {
+	if points, ok := c.Points[name]; ok {
+		return points.Nominals(), nil
+	}
+
+	rows, err := c.Rows()
+	if err != nil {
+		return nil, err
+	}
+
+	values, _ := rows.Floats(name) // otherwise only the files state them
+
+	return holdout.Distinct(values), nil
+}
+
+// Names lists the distinct names of a label, sorted. It returns nil if only files state the label.
+func (c *Campaign) Names(label string) ([]string, error) {
+	rows, err := c.Rows()
+	if err != nil {
+		return nil, err
+	}
+
+	names, _ := rows.Strings(label)
+
+	return holdout.Distinct(names), nil
 }

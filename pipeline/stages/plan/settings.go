@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"doubletake/ingest/setting"
 	"doubletake/internal/kv"
 	"doubletake/pipeline/config"
 )
@@ -25,6 +26,16 @@ func Only(section string, settings []kv.Pair, keys ...string) []kv.Pair {
 		key, _, _ := strings.Cut(strings.TrimPrefix(setting.Key, section+"."), ".")
 		return !slices.Contains(keys, key)
 	})
+}
+
+// Own returns settings that a room lists as a part of a task's key. prefix stands before their names.
+func Own(prefix string, list []setting.NamedString) []kv.Pair {
+	var settings []kv.Pair
+	for _, own := range list {
+		settings = append(settings, kv.Pair{Key: prefix + own.Name, Value: own.Value})
+	}
+
+	return settings
 }
 
 // Digest returns the SHA-256 of the settings in their order, in hexadecimal digits.
