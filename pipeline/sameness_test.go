@@ -215,6 +215,7 @@ func (p *editedProject) run(t *testing.T) projectRun {
 
 	for experiment := range p.experiments() {
 		require.DirExists(t, filepath.Join(p.work(), experiment))
+		delete(p.unlisted, experiment) // the run has listed its files
 	}
 
 	return projectRun{results: p.results(t, result.Foreign)}
