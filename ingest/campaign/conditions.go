@@ -14,6 +14,7 @@ import (
 	"doubletake/ingest"
 	"doubletake/ingest/condition"
 	"doubletake/ingest/fault"
+	"doubletake/ingest/format/text"
 )
 
 // Conditions is a table that ties files, channels and intervals to values: a log.
@@ -137,6 +138,11 @@ func ParseConditions(path string, b []byte, options LogOptions) (*Conditions, er
 		return nil, err
 	}
 
+	b, err := text.Normalise(path, b)
+	if err != nil {
+		return nil, err
+	}
+
 	t := &conditionsTable{LogOptions: options, index: newFileIndex(options.Files)}
 	if err := t.readCells(path, b); err != nil {
 		return nil, err
@@ -202,7 +208,8 @@ func (t *conditionsTable) takeColumns(table *Conditions) error {
 // headingComment matches a comment that states something: # alpha = 5.
 var headingComment = regexp.MustCompile(`^#\s*(\pL[^=:]*?)\s*[=:]\s*(.+?)[\s,;]*$`)
 
-// warnOfHeadings warns of comments between the rows that state several values of one thing, as headings do.
+// warnOfHeadings warns of comments between the rows that state several values of one thing, as headings do. b is the
+// table in UTF-8.
 func (t *conditionsTable) warnOfHeadings(b []byte) []ingest.Warning {
 	stated := map[string]string{}
 	number := 0

@@ -1,11 +1,13 @@
 package campaign
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode/utf16"
 
 	"doubletake/ingest/condition"
 	"doubletake/ingest/ingesttest"
@@ -162,6 +164,24 @@ func TestReadLogWarns(t *testing.T) {
 	said, err := ParseConditions("c", []byte("# a: 1\nfile;a\n# b = 5\nx;1\n# b = 6\ny;2\n"), LogOptions{})
 	require.NoError(t, err)
 	assert.Contains(t, fmt.Sprint(said.Warnings), "line 5: a comment states b as 6, one above as 5")
+
+	// Comments count in every encoding and with every end of line: in UTF-16 as utf16.Encode writes it, in Windows-1252,
+	// in which \xf6 is ö, and with the ends of lines of old spreadsheets.
+	wide := []byte("\xff\xfe")
+	for _, unit := range utf16.Encode([]rune("file;a\n# Höhe = 5\nx;1\n# Höhe = 6\ny;2\n")) {
+		wide = binary.LittleEndian.AppendUint16(wide, unit)
+	}
+
+	for name, typed := range map[string][]byte{
+		"UTF-8":        []byte("file;a\n# Höhe = 5\nx;1\n# Höhe = 6\ny;2\n"),
+		"UTF-16":       wide,
+		"Windows-1252": []byte("file;a\n# H\xf6he = 5\nx;1\n# H\xf6he = 6\ny;2\n"),
+		"CR":           []byte("file;a\r# Höhe = 5\rx;1\r# Höhe = 6\ry;2\r"),
+	} {
+		said, err := ParseConditions("c", typed, LogOptions{})
+		require.NoError(t, err, name)
+		assert.Contains(t, fmt.Sprint(said.Warnings), "line 4: a comment states Höhe as 6, one above as 5", name)
+	}
 
 	l, err := ParseConditions("c", []byte("file;a;b\nx;1.200;0,5\ny;2.400;1,5\n"), LogOptions{})
 	require.NoError(t, err)

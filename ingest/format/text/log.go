@@ -27,12 +27,9 @@ type Log struct {
 // files and from web pages.
 var asTyped = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\ufeff", "", "\u200b", "")
 
-// OpenLog opens the bytes of a table that people typed, in UTF-8, UTF-16 or Windows-1252. The header is the first line
-// with a cell of a header. If no line has one, the header is the nearest line without numbers or units above the first
-// row, and if there is none, the first line. Lines before the header are titles, and a line of units may follow it.
-// Only lines with # are comments, and a cell in quotes may go on in further lines. The Reader has no channels: Rows
-// returns the cells of all columns as texts.
-func OpenLog(path string, b []byte, log Log) (*Reader, error) {
+// Normalise returns a text that people typed, in UTF-8, UTF-16 or Windows-1252, as UTF-8. Its lines end with a line feed,
+// and it has no invisible marks.
+func Normalise(path string, b []byte) ([]byte, error) {
 	b, err := toUTF8(path, b)
 	if err != nil {
 		return nil, err
@@ -40,6 +37,20 @@ func OpenLog(path string, b []byte, log Log) (*Reader, error) {
 
 	if bytes.ContainsAny(b, "\r\ufeff\u200b") { // otherwise it is not copied
 		b = []byte(asTyped.Replace(string(b)))
+	}
+
+	return b, nil
+}
+
+// OpenLog opens the bytes of a table that people typed, in UTF-8, UTF-16 or Windows-1252. The header is the first line
+// with a cell of a header. If no line has one, the header is the nearest line without numbers or units above the first
+// row, and if there is none, the first line. Lines before the header are titles, and a line of units may follow it.
+// Only lines with # are comments, and a cell in quotes may go on in further lines. The Reader has no channels: Rows
+// returns the cells of all columns as texts.
+func OpenLog(path string, b []byte, log Log) (*Reader, error) {
+	b, err := Normalise(path, b)
+	if err != nil {
+		return nil, err
 	}
 
 	if bytes.IndexByte(b, 0) >= 0 {
