@@ -1,8 +1,6 @@
 package analysis
 
 import (
-	"strings"
-
 	"doubletake/dsp"
 	"doubletake/dsp/balance"
 	"doubletake/ingest/campaign"
@@ -29,14 +27,6 @@ func (s *Source) Settle(project setting.Project) ([]setting.NamedString, error) 
 
 	if err != nil {
 		return nil, err
-	}
-
-	s.Grouping.Roles = s.Roles
-	s.Grouping.Tolerances = setting.Tolerances(s.Settings.Tolerances)
-	for _, attribute := range s.Settings.Attributes {
-		if name, ofChannel := strings.CutPrefix(attribute.Value, "@"); ofChannel {
-			s.Grouping.Own = append(s.Grouping.Own, campaign.OwnCondition{Condition: attribute.Name, Attribute: name})
-		}
 	}
 
 	return reader, s.checkFullScale()
@@ -69,10 +59,7 @@ func (s *Source) groupMicrophones() error {
 		return setting.Errorf("balance", other)
 	}
 
-	s.Grouping = campaign.Grouping{Channels: s.Settings.Channels}
-	if s.Settings.Tachometer != nil {
-		s.Grouping.Except = []string{s.Settings.Tachometer.Channel}
-	}
+	s.Grouping = campaign.NewGrouping(s.Settings, s.Roles)
 
 	return nil
 }
@@ -88,7 +75,7 @@ func (s *Source) groupBalance(project setting.Project) error {
 		return err
 	}
 
-	s.Grouping = campaign.Grouping{Together: true, Channels: columns.Channels}
+	s.Grouping = campaign.NewTogether(s.Settings, s.Roles, columns.Channels)
 	s.Options.Together = columns.Channels
 	columns.Options = s.Options
 	s.Balance = columns

@@ -11,6 +11,7 @@ import (
 	"doubletake/ingest"
 	"doubletake/ingest/condition"
 	"doubletake/ingest/fault"
+	"doubletake/ingest/setting"
 	"doubletake/ingest/spelling"
 	"doubletake/internal/lists"
 )
@@ -28,6 +29,32 @@ type Grouping struct {
 	Own        []OwnCondition
 	Roles      condition.Roles                // of conditions
 	Tolerances map[string]condition.Tolerance // of set points, by condition
+}
+
+// NewGrouping returns the grouping of a campaign of microphones, each of whose channels is a recording.
+func NewGrouping(settings *setting.Campaign, roles condition.Roles) Grouping {
+	group := Grouping{Channels: settings.Channels, Roles: roles, Tolerances: setting.Tolerances(settings.Tolerances)}
+	if settings.Tachometer != nil {
+		group.Except = []string{settings.Tachometer.Channel}
+	}
+
+	for _, attribute := range settings.Attributes {
+		if name, ofChannel := strings.CutPrefix(attribute.Value, "@"); ofChannel {
+			group.Own = append(group.Own, OwnCondition{Condition: attribute.Name, Attribute: name})
+		}
+	}
+
+	return group
+}
+
+// NewTogether returns the grouping of a campaign of a balance, whose columns are together one recording.
+func NewTogether(settings *setting.Campaign, roles condition.Roles, columns []string) Grouping {
+	group := NewGrouping(settings, roles)
+	group.Channels = columns
+	group.Together = true
+	group.Except = nil
+
+	return group
 }
 
 // An OwnCondition is a condition that an attribute of each channel states.

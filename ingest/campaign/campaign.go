@@ -58,7 +58,7 @@ func Read(ctx context.Context, settings *setting.Campaign, project setting.Proje
 	roles := inventory.Roles
 	source := &Source{
 		Settings: &inventory.Settings, Roles: roles,
-		Grouping: Grouping{Channels: inventory.Settings.Channels, Roles: roles},
+		Grouping: NewGrouping(&inventory.Settings, roles),
 		Labels:   roles.GroupedAmong(texts),
 	}
 

@@ -7,10 +7,15 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"testing"
 
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/ingesttest"
 	"doubletake/ingest/setting"
+	"doubletake/internal/testfile"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // A folder of WAV files becomes a campaign without a configuration. The speed is in the name of each file, and the
@@ -55,6 +60,32 @@ func ExampleRead() {
 	// rpm4000.wav map[blades:2 rpm:4000] 3 channels
 	// channel 2 is 60 dB below its neighbours 1 and 3
 	// 6 recordings, warnings about the files together: []
+}
+
+// Read groups channels as the settings say: the channel of the tachometer is not a recording, and a measured speed
+// agrees with the set point in a name within its tolerance.
+func TestReadGroups(t *testing.T) {
+	dir := t.TempDir()
+	testfile.Write(t, filepath.Join(dir, "rpm3000.wav"), string(threeMicrophones()))
+	testfile.Write(t, filepath.Join(dir, "log.csv"), "file,rpm\nrpm3000.wav,2994\n")
+
+	settings := &setting.Campaign{
+		Files: []string{"*.wav"}, Pattern: "rpm{rpm}.wav", Conditions: "log.csv",
+		Tolerances: []setting.NamedString{{Name: "rpm", Value: "0.5 %"}},
+		Tachometer: &setting.Tachometer{Channel: "3"},
+	}
+
+	c, err := campaign.Read(t.Context(), settings, setting.Project{Dir: dir})
+	require.NoError(t, err)
+	require.Len(t, c.Files, 1)
+
+	var channels []int
+	for _, rec := range c.Files[0].Runs[0].Run.Recordings {
+		channels = append(channels, rec.Channels...)
+		assert.Equal(t, map[string]float64{"rpm": 2994}, rec.Conditions)
+	}
+
+	assert.Equal(t, []int{0, 1}, channels)
 }
 
 // threeMicrophones returns a WAV file of three channels. The first and the third jump between two values a thousand

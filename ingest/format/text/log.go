@@ -27,8 +27,8 @@ type Log struct {
 // files and from web pages.
 var asTyped = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\ufeff", "", "\u200b", "")
 
-// Normalise returns a text that people typed, in UTF-8, UTF-16 or Windows-1252, as UTF-8. Its lines end with a line feed,
-// and it has no invisible marks.
+// Normalise returns a text that people typed, in UTF-8, UTF-16 or Windows-1252, as UTF-8. Its lines end with a line
+// feed, and it has no invisible marks.
 func Normalise(path string, b []byte) ([]byte, error) {
 	b, err := toUTF8(path, b)
 	if err != nil {
