@@ -107,7 +107,8 @@ func SetPointsOf(values []float64, t Tolerance) SetPoints {
 	return points
 }
 
-// String returns "5 set points, ± 0.3 %", with the widest scatter.
+// String returns "5 set points, ± 0.3 %", with the widest scatter, or "5 set points, within 0.3 %" if each set point has
+// one value.
 func (p SetPoints) String() string {
 	unit := ""
 	if p.Tolerance.Relative > 0 && len(p.List) > 0 {
@@ -122,6 +123,10 @@ func (p SetPoints) String() string {
 		}
 
 		most = max(most, half)
+	}
+
+	if most == 0 {
+		return fmt.Sprintf("%d set points, within %s", len(p.List), p.Tolerance)
 	}
 
 	return fmt.Sprintf("%d set points, ± %s%s", len(p.List), strconv.FormatFloat(most, 'g', 1, 64), unit)

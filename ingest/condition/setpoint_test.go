@@ -142,3 +142,33 @@ func TestManySetPoints(t *testing.T) {
 		require.InDelta(t, float64(i), at.Nominal, 0, "%g", x)
 	}
 }
+
+// Values near multiples of a round step have set points there, even if no set point is repeated. The tolerance is the
+// next of 1, 2 and 5 times a power of ten above 1.2 times the greatest distance from a multiple, by hand.
+func TestDiscoverRound(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		values    []float64
+		tolerance string // "": no set points
+	}{
+		{"angles", []float64{-4.004, -1.995, 0.002, 2.006, 3.998, 6.001}, "0.01"},
+		{"angles in steps of a half", []float64{1.003, 1.498, 2.001, 2.497, 4.004, 8.002}, "0.005"},
+		{"speeds of a shaft", []float64{2003, 2996, 4008, 4991, 6002}, "20"},
+		{"beside a missing value", []float64{10.02, math.NaN(), 14.99, 20.01, 24.98, 30.03}, "0.05"},
+		{"some exact", []float64{0, 5.02, 10, 14.97, 20.01, 25.02}, "0.05"},
+		{"most exact: one may be a set point of its own", []float64{0, 100, 200, 204, 300, 400}, ""},
+		{"exact", []float64{0, 0.3, 0.6, 0.9, 1.2, 1.5}, ""},
+		{"anywhere", []float64{1.17, 2.62, 3.41, 5.88, 7.23, 8.69}, ""},
+		{"two set points", []float64{0.01, 9.99, 10.02, 0.03, 10.01, -0.02}, ""},
+		{"few", []float64{0.01, 1.99, 4.01, 6.02}, ""},
+		{"equal", []float64{3, 3, 3, 3, 3, 3}, ""},
+		{"none", nil, ""},
+	} {
+		points, ok := condition.DiscoverRound(c.values)
+		require.Equal(t, c.tolerance != "", ok, c.name)
+
+		if ok {
+			assert.Equal(t, c.tolerance, points.Tolerance.String(), c.name)
+		}
+	}
+}

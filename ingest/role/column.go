@@ -66,7 +66,9 @@ func (c *Column) MayHideDifferences() bool {
 	isOtherName := c.FromName && c.Role == Remark && (c.Why == otherText || c.Name == "variant")
 	isSetting := c.Role == LeftOut && !c.FromName && c.HasWord(vocabulary.Inputs)
 	switch {
-	case c.Role == Thing && slices.Contains(c.Texts, ""):
+	case c.Role == Thing && (slices.Contains(c.Texts, "") || c.Why == ReservedName):
+		return true
+	case c.Role == LeftOut && c.Why == ofCorrections:
 		return true
 	case isOtherName && c.CountDistinct() < len(c.Texts):
 		return true

@@ -39,7 +39,12 @@ func (s *Sheet) decideByWords(column *Column) bool {
 // decideByValues finds the set points of a column of numbers, and gives the column a role if it was not set. It reports
 // whether a rule fits.
 func (s *Sheet) decideByValues(column *Column) bool {
-	if points, ok := condition.Discover(column.Values); ok {
+	points, scatters := condition.Discover(column.Values)
+	if !scatters && column.HasWord(vocabulary.Inputs) {
+		points, scatters = condition.DiscoverRound(column.Values)
+	}
+
+	if scatters {
 		column.Points = &points
 	}
 
@@ -111,7 +116,8 @@ func (s *Sheet) ChooseInputs() (differing []*Column) {
 		}
 
 		isLog := !s.isOfNames() && !s.isOfResults()
-		if !isLog || column.HasWord(vocabulary.Inputs) || column.RepeatsValues() {
+		mayBeSet := column.RepeatsValues() && !s.isChannel(column)
+		if !isLog || column.HasWord(vocabulary.Inputs) || mayBeSet {
 			column.Role = Input
 			continue
 		}
@@ -175,12 +181,14 @@ func (s *Sheet) sortResults() (things, candidates []*Column) {
 	for _, column := range s.Columns {
 		isDecided := s.decideAlone(column)
 		switch {
+		case column.Role == Thing && !column.FromName && slices.Contains(condition.Reserved, column.Name):
+			column.Why = ReservedName
 		case column.Role == Thing && !column.FromName && column.IsObject():
 			things = append(things, column)
 		case column.Role == Thing:
 			candidates = append(candidates, column)
 		case isDecided:
-		case column.isMeasurement():
+		case column.isMeasurement(), s.isChannel(column):
 			column.setMeasured(Outcome, "")
 		case slices.Contains(condition.Reserved, column.Name):
 			column.SetRole(LeftOut, ReservedName)

@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"doubletake/ingest/spelling"
 )
 
 // Names of a column are held out one after the other if their number is between these two. With fewer names, too few
@@ -49,6 +51,72 @@ func (s *Sheet) CanHoldOut(column *Column) bool {
 	return len(lower) == n
 }
 
+// HoldOut returns the condition and the held-out values, such as "blades: 3": of the first of the inputs with at least
+// three values, from the middle, so that without them every input still varies. It returns "" if there are none.
+func (s *Sheet) HoldOut() string {
+	for _, column := range s.VaryingInputs() {
+		for _, held := range s.HoldOutSpans(column) {
+			if s.InputsVary(column.RowsOutside(held)) {
+				return spelling.YAML(column.Name) + ": " + held.Text
+			}
+		}
+	}
+
+	return ""
+}
+
+// KeepPaired finds the rows that have a repeat: another row of equal cells in some columns that differs in the column
+// apart, "" for any other row. Only their values are held out, because other rows make no pairs. It returns their
+// number, and changes nothing if there are none.
+func (s *Sheet) KeepPaired(columns []*Column, apart string) int {
+	var paired []int
+	differing := s.ByName(apart)
+	if apart == "file" && differing == nil {
+		differing = s.fileColumn()
+	}
+
+	for _, group := range s.GroupRows(columns...) {
+		isPair := len(group) > 1
+		if differing != nil {
+			isPair = slices.ContainsFunc(group, func(row int) bool { return differing.Texts[row] != differing.Texts[group[0]] })
+		}
+
+		if isPair {
+			paired = append(paired, group...)
+		}
+	}
+
+	if len(paired) > 0 && len(paired) < s.Rows {
+		s.unpaired = make([]bool, s.Rows)
+		for row := range s.Rows {
+			s.unpaired[row] = !slices.Contains(paired, row)
+		}
+	}
+
+	return len(paired)
+}
+
+// VaryingInputs returns the inputs that have two different values among the rows that make pairs.
+func (s *Sheet) VaryingInputs() []*Column {
+	all := make([]int, s.Rows)
+	for row := range all {
+		all[row] = row
+	}
+
+	rows := s.paired(all)
+
+	return slices.DeleteFunc(s.WithRole(Input), func(column *Column) bool { return column.countPoints(rows) < 2 })
+}
+
+// paired returns the rows among some that make pairs.
+func (s *Sheet) paired(rows []int) []int {
+	if s.unpaired == nil {
+		return rows
+	}
+
+	return slices.DeleteFunc(slices.Clone(rows), func(row int) bool { return s.unpaired[row] })
+}
+
 // span is a range of values that may be held out, with both ends.
 type span struct {
 	low, high float64
@@ -76,7 +144,9 @@ func (c *Column) RowsOutside(s span) []int {
 func (s *Sheet) HoldOutSpans(column *Column) []span {
 	rows := map[float64]int{} // the number of rows of each value
 	for row := range s.Rows {
-		if x := column.pointOrValue(row); !math.IsNaN(x) {
+		x := column.pointOrValue(row)
+		isPaired := s.unpaired == nil || !s.unpaired[row]
+		if isPaired && !math.IsNaN(x) {
 			rows[x]++
 		}
 	}

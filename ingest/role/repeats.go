@@ -54,6 +54,33 @@ func (s *Sheet) IsTable(groups [][]int, files int) bool {
 	return isSet && sizes[len(sizes)/2] <= mostRepeats
 }
 
+// repeatedPercent is the least share of the rows of a log that must have a repeat, so that repeats are the pairs.
+const repeatedPercent = 80
+
+// RepeatsRows reports whether most rows of a log repeat the inputs and things of another row, and no two of them are of
+// one run.
+func (s *Sheet) RepeatsRows() bool {
+	inputs := s.WithRole(Input)
+	groups := s.GroupRows(append(inputs, s.WithRole(Thing)...)...)
+	if len(inputs) == 0 || len(groups) < 2 || 100*CountRepeated(groups) < repeatedPercent*s.Rows {
+		return false
+	}
+
+	for _, column := range s.WithRole(Run) {
+		if column.numbersRuns() && !column.differsWithin(groups) {
+			column.Why = ofOneRun
+			return false
+		}
+	}
+
+	return !slices.ContainsFunc(s.Columns, (*Column).MayHideDifferences)
+}
+
+// numbersRuns reports whether a column of a table or a log, not of names, numbers runs rather than points of a run.
+func (c *Column) numbersRuns() bool {
+	return c.Role == Run && !c.FromName && !c.HasWord(vocabulary.Points)
+}
+
 // TakePlaces makes inputs of all columns of places if one is an input, and reports whether there is one. Otherwise taps
 // at one x on the two sides of a wing would be repeats.
 func (s *Sheet) TakePlaces() bool {
@@ -135,33 +162,81 @@ func (s *Sheet) isPlace(column *Column) bool {
 	return column.HasWord(vocabulary.Place) || !isEven(column.Values[:first])
 }
 
-// HasMeasured reports whether a column is of things, or called as an outcome.
+// HasMeasured reports whether a column is of things, called as an outcome, or one of several channels.
 func (s *Sheet) HasMeasured() bool {
 	return slices.ContainsFunc(s.Columns, func(column *Column) bool {
-		return column.Role == Thing || column.HasWord(vocabulary.Outcomes)
+		return column.Role == Thing || column.HasWord(vocabulary.Outcomes) || s.isChannel(column)
 	})
 }
 
-// RunColumn returns the column that names the run: one that differs within every group of rows, otherwise the file if
-// it differs, or "" if there is none.
-func (s *Sheet) RunColumn(groups [][]int) string {
-	for _, column := range append(s.WithRole(Run), s.WithRole(Remark)...) {
-		isRun := column.Role == Run || column.Values == nil
-		if isRun && !column.FromName && column.differsWithin(groups) {
-			return column.Name
+// Hiding returns the columns in which rows of equal inputs may differ. If there is no input, these are columns that are
+// called as settings too.
+func (s *Sheet) Hiding() (hiding []*Column) {
+	hasInputs := len(s.WithRole(Input)) > 0
+	for _, column := range s.Columns {
+		isCalled := !hasInputs && column.Why == noSetPoints
+		if isCalled || column.MayHideDifferences() {
+			hiding = append(hiding, column)
 		}
 	}
 
+	return hiding
+}
+
+// TakeRunColumn returns the column that names the run, or "" if there is none: one that differs within every group of
+// rows, otherwise the file if it differs, otherwise the first column that numbers runs. Other columns that number rows
+// become remarks, so that the roles say what the configuration does.
+func (s *Sheet) TakeRunColumn(groups [][]int) string {
+	run := s.runColumn(groups)
+	for _, column := range s.WithRole(Run) {
+		switch {
+		case column.FromName || column.Name == run && column.differsWithin(groups):
+		case column.Name == run:
+			column.Why = ofOneRun
+		default:
+			column.SetRole(Remark, "it numbers rows, but does not tell the runs apart")
+		}
+	}
+
+	return run
+}
+
+// runColumn returns the column that names the run, as TakeRunColumn does.
+func (s *Sheet) runColumn(groups [][]int) string {
+	var runs []*Column // columns of the table that number runs
+	for _, column := range append(s.WithRole(Run), s.WithRole(Remark)...) {
+		isRun := column.Role == Run || column.Values == nil
+		if !isRun || column.FromName {
+			continue
+		}
+
+		if column.differsWithin(groups) {
+			return column.Name
+		}
+
+		if column.numbersRuns() {
+			runs = append(runs, column)
+		}
+	}
+
+	switch file := s.fileColumn(); {
+	case file.differsWithin(groups):
+		return file.Name
+	case len(runs) > 0:
+		return runs[0].Name
+	}
+
+	return ""
+}
+
+// fileColumn returns a column with the number of the file of each row.
+func (s *Sheet) fileColumn() *Column {
 	file := &Column{Name: "file"}
 	for _, k := range s.FileOf {
 		file.Texts = append(file.Texts, strconv.Itoa(k))
 	}
 
-	if file.differsWithin(groups) {
-		return file.Name
-	}
-
-	return ""
+	return file
 }
 
 // differsWithin reports whether all texts of a column differ within every group of rows.

@@ -33,6 +33,9 @@ const (
 	OfMerged     = "; of merged cells each needs its value" // continues a reason that cells are empty
 
 	noRepeats     = "with it no rows are repeats"
+	noSetPoints   = "no set points: add it to inputs if the outcomes depend on it"
+	ofOneRun      = "some runs have several rows of equal inputs, which are no repeats: exclude all but one"
+	ofCorrections = "values of one run before and after a correction are no repeats: exclude one kind"
 	otherText     = "another text in almost every row"
 	measuredInput = "a measured value of another input"
 	changedInput  = "the inputs change it: add it to inputs if it was set"

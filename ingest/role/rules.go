@@ -126,6 +126,8 @@ var wordRules = []rule{
 		name: "mounting", fits: candidate.isMounting, role: Day,
 		why: "it counts mountings: write {m} in the pattern if it is a number that was set",
 	},
+	{name: "kind of correction", fits: candidate.isCorrection, role: Thing, why: ofCorrections},
+	{name: "names of corrected runs", fits: candidate.mixesCorrections, role: LeftOut, why: ofCorrections},
 	{name: "cross in some rows", fits: candidate.isCross, role: Thing},
 	{name: "constant", fits: candidate.isConstant, role: Remark, why: "the same everywhere"},
 	{name: "index", fits: candidate.isIndex, role: Remark, why: "it numbers the values of another"},
@@ -165,6 +167,7 @@ var valueRules = []rule{
 // most rows still have a repeat in their group. A measured value differs in every row, so that no row has a repeat.
 var resultRules = []rule{
 	{name: "measured value of a setting", fits: candidate.isMeasuredSetting, role: LeftOut, why: measuredInput},
+	{name: "kind of correction", fits: candidate.isCorrection, role: Thing, then: isChosen},
 	{name: "outcome that the settings change", fits: candidate.isChanged, role: Outcome, why: changedInput, then: wasRead},
 	{
 		name: "determined by the settings", fits: candidate.isDetermined, role: Remark,
@@ -180,7 +183,7 @@ var resultRules = []rule{
 	{name: "setting by its words", fits: candidate.isNamedSetting, role: Input, then: isChosen},
 	{
 		name: "words of a setting without set points", fits: candidate.isCalledSetting, role: Remark, then: isLoose,
-		why: "no set points: add it to inputs if the outcomes depend on it",
+		why: noSetPoints,
 	},
 	{name: "name without repeats", fits: candidate.isFromName, role: Remark, why: noRepeats, then: wasRead},
 	{name: "factor of a design", fits: candidate.isFactor, role: Input, then: isChosen},
@@ -240,6 +243,32 @@ func (c candidate) allMatch(p vocabulary.Pattern) bool {
 func (c candidate) isCross() bool {
 	isOneText := c.count == 1 && c.Values == nil
 	return isOneText && slices.Contains(c.Texts, "") && len(c.DistinctCells()[0]) < shortCross
+}
+
+// isCorrection reports whether the cells, or the header and a mark in the cells, say which rows were corrected.
+func (c candidate) isCorrection() bool {
+	isOtherWord := c.HasWord(vocabulary.Outcomes, vocabulary.Inputs)
+	isMark := c.count <= 2 && (c.Values == nil || c.areCounts() && slices.Max(c.stated()) <= 1)
+	isMarked := isMark && !isOtherWord && c.HasWord(vocabulary.Corrections)
+	hasKinds := c.count > 1 || slices.Contains(c.Texts, "")
+
+	return hasKinds && (isMarked || c.Values == nil && c.allMatch(vocabulary.Corrections))
+}
+
+// mixesCorrections reports whether some texts are other texts with a word of a correction: R1 and R1_corr.
+func (c candidate) mixesCorrections() bool {
+	if c.Values != nil {
+		return false
+	}
+
+	return slices.ContainsFunc(c.Texts, func(text string) bool {
+		m := vocabulary.Corrected.FindStringSubmatch(text)
+		return m != nil && slices.ContainsFunc(c.Texts, func(other string) bool {
+			isAlone := other == m[1]
+			otherKind := vocabulary.Corrected.FindStringSubmatch(other)
+			return isAlone || otherKind != nil && otherKind[1] == m[1] && other != text
+		})
+	})
 }
 
 // isConstant reports whether all of several rows state the same.
@@ -343,7 +372,8 @@ func (c candidate) isClose() bool {
 		return false
 	}
 
-	if c.count < fewNarrow || !isNarrow(c.stated(), mostNarrow) || c.HasWord(vocabulary.Outcomes) {
+	isMeasured := c.HasWord(vocabulary.Outcomes) || c.sheet.isChannel(c.Column)
+	if isMeasured || c.count < fewNarrow || !isNarrow(c.stated(), mostNarrow) {
 		return false
 	}
 

@@ -28,7 +28,8 @@ type Sheet struct {
 	FileOf []int  // index of the file of each row; nil: the source is not a table of results
 	Clock  string // name of the column of the time; "": none
 
-	allowNarrow bool // numeric columns of values close together may be inputs, because no others are
+	unpaired    []bool // of each row, whether it makes no pair; nil: all rows do, or it is not known
+	allowNarrow bool   // numeric columns of values close together may be inputs, because no others are
 }
 
 // isOfNames reports whether the source is the names of files.
@@ -123,9 +124,10 @@ func CountRepeated(groups [][]int) int {
 	return n
 }
 
-// InputsVary reports whether every input has two different values among some rows.
+// InputsVary reports whether every input that varies has two different values among those of some rows that make pairs.
 func (s *Sheet) InputsVary(rows []int) bool {
-	for _, column := range s.WithRole(Input) {
+	rows = s.paired(rows)
+	for _, column := range s.VaryingInputs() {
 		if column.countPoints(rows) < 2 {
 			return false
 		}

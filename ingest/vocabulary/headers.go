@@ -49,6 +49,9 @@ var (
 		`id|#|part|copy|measurement|meas|mesure|prova|misura|ensayo|medici[óo]n|proef|track|file|audio|sample|` +
 		`point|messpunkt|seq|serial|case`)
 
+	// Points are words of numbers that count the points of a run rather than runs.
+	Points = Whole(`id|idx|index|#|part|sample|point|messpunkt|seq|track`)
+
 	// RunNames are words of texts that name a run.
 	RunNames = Whole(`run|id|name|test|tow|trial|case|point|label|file`)
 
@@ -58,6 +61,12 @@ var (
 
 	// Clocks are words of times.
 	Clocks = Whole(`time|zeit|uhrzeit|timestamp|stamp|clock|millis`)
+
+	// Corrections are words of kinds of values, before and after a correction or a filter. Two kinds of one run are not
+	// two measurements.
+	Corrections = Whole(`(un|not[-_ ]?|non[-_ ]?)?(corr|corrected|korr|korrigiert|corrig[ée]e?s?|corrett[oaie]|` +
+		`corregid[oa]s?|filtered|gefiltert|processed)|correction|korrektur|raw|roh(daten|werte?)?|brute?s?|grezz[oaie]|` +
+		`sin[-_ ]corregir`)
 
 	// Remarks are words of columns that describe a row and are no condition, such as comments, names of people and flags.
 	Remarks = Whole(`remar(k|que)s?|comment(aire)?s?|notes?|notas|observaciones|osservazioni|bem|bemerkung(en)?|anm|` +
@@ -91,6 +100,9 @@ var (
 
 	// Date matches days as numbers: 2024-05-03, 3.5.24.
 	Date = Whole(`\d{4}[-_./]?\d{2}[-_./]?\d{2}|\d{1,2}[./]\d{1,2}[./]\d{2,4}`)
+
+	// Corrected matches a text that ends in a word of a correction: R1_corr. Its group is the text before that word.
+	Corrected = regexp.MustCompile(`(?i)^(.*?[^-_ .(])[-_ .(]+((un)?corr(ected)?|(un)?korr(igiert)?|raw|roh)\)?$`)
 
 	// Spread matches the header of an uncertainty, such as u_CL, dCD and CL ±. One of its three groups is the outcome.
 	Spread = regexp.MustCompile(`^(?:[uU]\d*|s|d|σ|Δ)(?:[_ ](.+)|(.{2,}))$|^(.+?) ?(?:±|\+/-)$`)

@@ -29,7 +29,7 @@ func (p *plan) findConditions(files []string) []string {
 		return names.Files
 	case p.Conditions != "":
 		p.readHeaders(files)
-		p.Repeated = p.Repeated && p.repeatsRows()
+		p.Repeated = p.Repeated && p.sheet.RepeatsRows()
 	default:
 		files = p.fromNames(names, files)
 		p.readHeaders(files)

@@ -257,7 +257,7 @@ func (p *plan) readColumns(
 // stateLog writes down which columns of the log the configuration ignores, and whether rows of equal inputs and things
 // are repeats. Columns that would tell repeats apart are ignored.
 func (p *plan) stateLog() {
-	p.Repeated = p.repeatsRows()
+	p.Repeated = !p.intervals && p.sheet.RepeatsRows()
 	for _, column := range p.sheet.WithRole(role.Run, role.Remark, role.LeftOut) {
 		if !p.isIgnored(column) {
 			continue
@@ -283,21 +283,4 @@ func (p *plan) isIgnored(column *role.Column) bool {
 	}
 
 	return column.IsNumbered() || column.HasWord(vocabulary.Clocks)
-}
-
-// repeatedPercent is the least share of the rows of a log that must have a repeat, so that repeats are the pairs.
-const repeatedPercent = 80
-
-// repeatsRows reports whether most rows of a log repeat the inputs and things of another row.
-func (p *plan) repeatsRows() bool {
-	s := p.sheet
-	inputs := s.WithRole(role.Input)
-	groups := s.GroupRows(append(inputs, s.WithRole(role.Thing)...)...)
-	if p.intervals || len(inputs) == 0 || len(groups) < 2 {
-		return false
-	}
-
-	areRepeated := 100*role.CountRepeated(groups) >= repeatedPercent*s.Rows
-
-	return areRepeated && !slices.ContainsFunc(s.Columns, (*role.Column).MayHideDifferences)
 }

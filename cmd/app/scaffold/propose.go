@@ -22,7 +22,6 @@ func (p *plan) propose(files []string) {
 			continue
 		}
 
-		p.Inputs = append(p.Inputs, column.Name)
 		if column.Points != nil {
 			p.Tolerances = append(p.Tolerances, config.NamedString{Name: column.Name, Value: column.Points.Tolerance.String()})
 			p.SetPoints = append(p.SetPoints, fmt.Sprintf("%s: %s", column.Name, column.Points))
@@ -69,9 +68,8 @@ func (p *plan) noteRoles() {
 	}
 }
 
-// declareGroups declares the things and the occasions. The splits hold out each name of the first of them that has a
-// few names. Repeats are rows of equal inputs, one thing and one occasion. If most rows have no repeat on their
-// occasion, pairs are of two occasions.
+// declareGroups declares the things and the occasions. Repeats are rows of equal inputs, one thing and one occasion. If
+// most rows have no repeat on their occasion, pairs are of two occasions.
 func (p *plan) declareGroups(files []string) {
 	s := p.sheet
 	declared := s.WithRole(role.Input)
@@ -97,11 +95,9 @@ func (p *plan) declareGroups(files []string) {
 			p.Occasions = append(p.Occasions, column.Name)
 			declared = append(declared, column)
 		}
-
-		if p.EachName == "" && s.CanHoldOut(column) {
-			p.EachName = spelling.YAML(column.Name)
-		}
 	}
+
+	p.declared = declared
 }
 
 // hasRepeats reports whether rows of equal settings are repeats.
@@ -122,16 +118,31 @@ func (p *plan) undeclarable(column *role.Column, files []string) (role.Role, str
 	return role.Open, ""
 }
 
-// holdOut chooses the held-out values: of the first input with at least three values, from the middle, so that without
-// them every input still varies.
+// holdOut chooses the inputs and the values that the splits hold out, among the rows that make pairs.
 func (p *plan) holdOut() {
 	s := p.sheet
-	for _, column := range s.WithRole(role.Input) {
-		for _, held := range s.HoldOutSpans(column) {
-			if s.InputsVary(column.RowsOutside(held)) {
-				p.HeldOut = spelling.YAML(column.Name) + ": " + held.Text
-				return
-			}
+	if p.hasRepeats() {
+		apart := p.Across
+		if p.Table != nil && apart == "" {
+			apart = p.Table.Run
+		}
+
+		if s.KeepPaired(p.declared, apart) == 0 {
+			p.note("%s: no row has a repeat, so that there is nothing to compute yet", s.Source)
+		}
+	}
+
+	inputs := s.VaryingInputs()
+	p.Inputs = role.NamesOf(inputs)
+	if fixed := except(role.NamesOf(s.WithRole(role.Input)), p.Inputs...); len(fixed) > 0 {
+		p.note("%s: no input of the network, since all rows that have a repeat have one value", strings.Join(fixed, ", "))
+	}
+
+	p.HeldOut = s.HoldOut()
+	for _, column := range s.WithRole(role.Thing, role.Day) {
+		isDeclared := slices.Contains(slices.Concat(p.Things, p.Occasions), column.Name)
+		if p.EachName == "" && isDeclared && s.CanHoldOut(column) {
+			p.EachName = spelling.YAML(column.Name)
 		}
 	}
 }

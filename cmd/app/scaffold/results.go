@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"doubletake/ingest/role"
-	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 )
 
@@ -53,16 +52,17 @@ func (p *plan) findRepeats(s *role.Sheet, files int) *config.Table {
 	hasPlaces := s.TakePlaces()
 
 	inputs := s.WithRole(role.Input)
-	hiding, _ := lists.Split(s.Columns, (*role.Column).MayHideDifferences)
+	hiding := s.Hiding()
 	settings := slices.Concat(inputs, s.WithRole(role.Thing))
 	groups := s.GroupRows(settings...)
+	run := s.TakeRunColumn(groups)
 	isTable := len(hiding) == 0 && s.IsTable(groups, files)
 	hasRepeats := 4*role.CountRepeated(groups) >= s.Rows
 	if isTable && hasRepeats {
 		p.note("%s: %d rows that are a table of results, one a run; rows at equal %s are repeats; correct inputs and "+
 			"repeats where they are wrong", s.Source, s.Rows, strings.Join(role.NamesOf(inputs), ", "))
 
-		return s.ResultsTable(s.RunColumn(s.GroupRows(inputs...)))
+		return s.ResultsTable(run)
 	}
 
 	sweeps := s.SweptInputs()
@@ -75,14 +75,14 @@ func (p *plan) findRepeats(s *role.Sheet, files int) *config.Table {
 		p.note("%s: the rows are %s: no mean over them is taken", s.Source, what)
 		p.noteRepeats(s, readAsResults, append(settings, hiding...))
 
-		return s.ResultsTable("")
+		return s.ResultsTable(run)
 	}
 
 	couldRepeat := s.Clock == "" && (files == 1 || len(hiding) > 0) && len(settings)+len(hiding) > 0
 	if couldRepeat && (isTable || s.HasMeasured()) {
 		if isTable {
 			p.noteRepeats(s, readAsResults, append(settings, hiding...))
-			return s.ResultsTable("")
+			return s.ResultsTable(run)
 		}
 
 		p.noteRepeats(s, readAsSamples, append(settings, hiding...))

@@ -172,6 +172,8 @@ type proposal struct {
 	HeldOut     string   // the held-out values, such as "blades: 3"; "": none
 	EachName    string   // a column of texts that are held out one after the other; "": none
 
+	declared []*role.Column // in which repeats are equal
+
 	// Settings of a rotor that are missing.
 	NoRotor    bool // neither the number of blades nor a speed is known: the outcomes are levels of bands
 	NeedSpeed  bool // blades are known, but no speed
