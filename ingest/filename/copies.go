@@ -41,11 +41,12 @@ func (p Piece) countsCopies(name string, isName map[string]bool) bool {
 		second = "b"
 	}
 
-	if p.Kind != Number && !isDigit(original[len(original)-1]) {
+	isCapital := p.Kind == Word && capital.MatchString(p.Text) // of a thing
+	if isCapital || p.Kind != Number && !isDigit(original[len(original)-1]) {
 		return false
 	}
 
 	previous := prefix + string(p.Text[0]-1)
 
-	return strings.ToLower(p.Text) <= second || isName[previous]
+	return p.Text <= second || isName[previous]
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"doubletake/ingest/condition"
 	"doubletake/ingest/vocabulary"
@@ -15,16 +16,27 @@ type nameParts struct {
 	pieces    [][]Piece      // of each file
 	count     map[string]int // numbers of each condition
 	mostCount int            // the greatest count
+
+	letters map[string]map[string]bool // the single letters of each condition, in lower case, as a set
 }
 
 // newNameParts returns the pieces of the names of files, with the number of times that each condition occurs.
 func newNameParts(files []string, pieces [][]Piece) *nameParts {
-	names := &nameParts{files: files, pieces: pieces, count: map[string]int{}}
+	names := &nameParts{files: files, pieces: pieces, count: map[string]int{}, letters: map[string]map[string]bool{}}
 	for _, p := range slices.Concat(pieces...) {
 		if p.Kind == Number {
 			name := p.condition()
 			names.count[name]++
 			names.mostCount = max(names.mostCount, names.count[name])
+			if len(p.Key) == 1 {
+				letters := names.letters[name]
+				if letters == nil {
+					letters = map[string]bool{}
+					names.letters[name] = letters
+				}
+
+				letters[strings.ToLower(p.Key)] = true
+			}
 		}
 	}
 
@@ -46,6 +58,13 @@ func (n *nameParts) isMinorCondition(p Piece) bool {
 	return !vocabulary.Counters.MatchString(p.Key) && 2*n.count[p.condition()] <= min(n.mostCount, len(n.files))
 }
 
+// isOtherLetter reports whether the word of a number is one of several letters for one condition, of which each name
+// has one at most: U10 and V10. Nobody writes one speed with two letters, so that they are of things.
+func (n *nameParts) isOtherLetter(p Piece) bool {
+	name := p.condition()
+	return p.Kind == Number && len(p.Key) == 1 && len(n.letters[name]) > 1 && n.count[name] <= len(n.files)
+}
+
 // splitNameParts decides for each number with a word that many names lack whether it is a condition. It returns the
 // pieces with the names of their columns as keys, and the number of names with each key.
 //
@@ -64,7 +83,7 @@ func splitNameParts(files []string, pieces [][]Piece) (split [][]Piece, count ma
 			isUnclear := isRare && (!vocabulary.IsKnown(p.Key) || names.isMinorCondition(p))
 			switch {
 			case p.Kind != Number:
-			case areConditions && isRare && p.isSpare():
+			case areConditions && isRare && p.isSpare(), names.isOtherLetter(p):
 				split[i] = append(split[i], newTextPiece(file, p.Begin, p.Begin+len(p.Key)))
 				p.Key = ""
 				p.Begin = p.TextBegin
@@ -87,7 +106,7 @@ func splitNameParts(files []string, pieces [][]Piece) (split [][]Piece, count ma
 }
 
 // areSpareConditions reports whether the spare numbers (isSpare) are conditions rather than parts of names of things.
-// They are if at least two numbers each come with several words. They also are if they seem to number the files, as in
+// They are if at least two numbers, or all, each come with several words: A_10 and B_10. They also are if they seem to number the files, as in
 // APC_1, APC_2, GWS_3, GWS_4: all are different, their range is less than the number of files, and there are several
 // words, with two numbers each on average.
 func (n *nameParts) areSpareConditions() bool {
@@ -120,7 +139,7 @@ func (n *nameParts) areSpareConditions() bool {
 		}
 	}
 
-	if shared > 1 {
+	if shared > 1 || shared > 0 && shared == len(wordsOf) {
 		return true
 	}
 

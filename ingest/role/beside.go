@@ -15,7 +15,7 @@ import (
 func (s *Sheet) AddNames(names *Sheet, fileOf []int) {
 	for _, part := range names.Columns {
 		column := &Column{
-			Name: part.Name, Head: part.Head, FromName: true, reading: part.reading,
+			Name: part.Name, Head: part.Head, FromName: true, reading: part.reading, ofRuns: part.ofRuns,
 			Values: lists.Pick(part.Values, fileOf), Texts: lists.Pick(part.Texts, fileOf),
 		}
 		if slices.ContainsFunc(s.Columns, column.isSame) {

@@ -22,6 +22,7 @@ type Column struct {
 	Why      string // the reason for the role
 	reading  string // how numbers in names are read, if they may be read otherwise; "" if not
 	FromName bool   // the names of the files state it, beside a log or a table of results
+	ofRuns   bool   // the part of names is behind a word of runs, as in sweep_a
 
 	// IsCondition: the column counts as a condition in any role. The program knows its name, such as rpm, or it is the
 	// same everywhere.
@@ -61,24 +62,40 @@ func (c *Column) pointOrValue(row int) float64 {
 }
 
 // MayHideDifferences reports whether rows that look like repeats may differ in something that the column does not state
-// in all rows, or that cannot be used. Names such as run1, a, b and copies hide no difference.
+// in all rows, or that cannot be used. Names such as run1, sweep_a and copies hide no difference, nor do numbers that
+// count from 0 or 1. Other letters and numbers may be of things and settings.
 func (c *Column) MayHideDifferences() bool {
 	isOtherName := c.FromName && c.Role == Remark && (c.Why == otherText || c.Name == "variant")
 	isSetting := c.Role == LeftOut && !c.FromName && c.HasWord(vocabulary.Inputs)
+	isOfSomeNames := c.Role == LeftOut && c.FromName && slices.Contains(c.Texts, "")
 	switch {
 	case c.Role == Thing && (slices.Contains(c.Texts, "") || c.Why == ReservedName):
 		return true
-	case c.Role == LeftOut && c.Why == ofCorrections:
+	case c.Role == LeftOut && c.Why == ofCorrections, isOfSomeNames:
 		return true
 	case isOtherName && c.CountDistinct() < len(c.Texts):
 		return true
 	case isSetting && c.CountDistinct() > 1 && len(c.stated()) < len(c.Texts):
 		return true
-	case c.Why != noRepeats || c.Values != nil || c.Name == filename.Copy:
+	case c.Why != noRepeats || c.Name == filename.Copy:
 		return false
+	case c.Values != nil:
+		first, _, isConsecutive := c.consecutive()
+		return !isConsecutive || first > 1
 	}
 
-	return slices.ContainsFunc(c.Texts, func(text string) bool { return len(text) > 1 })
+	return !c.ofRuns || !countLetters(c.DistinctCells())
+}
+
+// countLetters reports whether texts are the letters a, b and so on, in upper or lower case.
+func countLetters(texts []string) bool {
+	for i, text := range slices.Sorted(slices.Values(texts)) {
+		if !strings.EqualFold(text, string(rune('a'+i))) {
+			return false
+		}
+	}
+
+	return true
 }
 
 // Cell returns the text of a row, which is the set point if the values scatter about set points. It returns "" if the

@@ -6,6 +6,7 @@ import (
 	"doubletake/ingest/condition"
 	"doubletake/ingest/units"
 	"doubletake/ingest/vocabulary"
+	"doubletake/internal/lists"
 )
 
 // Every column of a sheet gets a role in these steps:
@@ -153,8 +154,21 @@ func (s *Sheet) decideTwice(decide func()) {
 	}
 }
 
-// DecideResults gives roles to the columns of a table of results, which has one row for each run.
-func (s *Sheet) DecideResults() { s.decideTwice(s.decideResults) }
+// DecideResults gives roles to the columns of a table of results, which has one row for each run. If a column numbers
+// the rows as runs, the times of the rows are no clock of samples.
+func (s *Sheet) DecideResults() {
+	s.decideTwice(s.decideResults)
+	for _, column := range s.WithRole(Run) {
+		if column.HasWord(vocabulary.Runs) && s.isNewInEachRow(column) {
+			s.Clock = ""
+		}
+	}
+}
+
+// isNewInEachRow reports whether each row of a file has a cell of its own in a column of the table.
+func (s *Sheet) isNewInEachRow(column *Column) bool {
+	return !column.FromName && column.differsWithin(lists.Alike(s.FileOf))
+}
 
 // decideResults gives roles to the columns of a table of results as DecideResults does, once.
 func (s *Sheet) decideResults() {
@@ -288,7 +302,8 @@ func (s *Sheet) dropIdle(groups [][]int) {
 	var idle []*Column
 	outcomes := s.WithRole(Outcome)
 	for _, column := range outcomes {
-		isClose := !column.HasWord(vocabulary.Outcomes) && isNarrow(column.stated(), mostNarrow)
+		isMeasured := column.HasWord(vocabulary.Outcomes) || s.isChannel(column)
+		isClose := !isMeasured && isNarrow(column.stated(), mostNarrow)
 		if isClose && column.shareWithin(groups) > idleShare {
 			idle = append(idle, column)
 		}

@@ -147,7 +147,12 @@ func (s *Sheet) addPlaces(places [][]int) {
 		for n, k := range places[row] {
 			p := &s.Pieces[row][k]
 			p.Key = filename.Nth("thing", n+1)
-			s.ByHeadOrNew(p.Key).Texts[row] = p.Text
+			column := s.ByHeadOrNew(p.Key)
+			column.Texts[row] = p.Text
+			if k > 0 {
+				before := s.Pieces[row][k-1]
+				column.ofRuns = vocabulary.RunSeries.MatchString(cmp.Or(before.Key, before.Text))
+			}
 		}
 	}
 }

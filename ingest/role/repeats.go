@@ -183,6 +183,21 @@ func (s *Sheet) Hiding() (hiding []*Column) {
 	return hiding
 }
 
+// TakeThings makes things of columns that hide differences, so that no pair has two of their texts. It changes nothing
+// and returns false if one of them is not of texts in the names of files.
+func (s *Sheet) TakeThings(hiding []*Column) bool {
+	isOther := func(column *Column) bool { return !column.FromName || column.Values != nil || column.Role != Remark }
+	if slices.ContainsFunc(hiding, isOther) {
+		return false
+	}
+
+	for _, column := range hiding {
+		column.Role = Thing
+	}
+
+	return true
+}
+
 // TakeRunColumn returns the column that names the run, or "" if there is none: one that differs within every group of
 // rows, otherwise the file if it differs, otherwise the first column that numbers runs. Other columns that number rows
 // become remarks, so that the roles say what the configuration does.

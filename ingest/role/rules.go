@@ -271,8 +271,15 @@ func (c candidate) mixesCorrections() bool {
 	})
 }
 
-// isConstant reports whether all of several rows state the same.
-func (c candidate) isConstant() bool { return c.count < 2 && c.sheet.Rows > 1 }
+// isConstant reports whether all of several rows state the same. A part of some names only is not constant.
+func (c candidate) isConstant() bool {
+	return c.count < 2 && c.sheet.Rows > 1 && !c.isOfSomeNames()
+}
+
+// isOfSomeNames reports whether the column is a part of names that some names lack.
+func (c candidate) isOfSomeNames() bool {
+	return (c.FromName || c.sheet.isOfNames()) && slices.Contains(c.Texts, "")
+}
 
 // isIndex reports whether the column counts the values of another column.
 func (c candidate) isIndex() bool { return c.sheet.isIndex(c.Column) }
@@ -355,7 +362,7 @@ func (c candidate) isStateOfAir() bool {
 // isMissing reports whether too many rows do not state the column.
 func (c candidate) isMissing() bool {
 	rows := c.sheet.Rows
-	return float64(rows-len(c.stated())) > mostMissing*float64(rows)
+	return c.isOfSomeNames() || float64(rows-len(c.stated())) > mostMissing*float64(rows)
 }
 
 // explainMissing returns how many rows state the column.

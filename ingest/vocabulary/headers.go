@@ -49,8 +49,14 @@ var (
 		`id|#|part|copy|measurement|meas|mesure|prova|misura|ensayo|medici[óo]n|proef|track|file|audio|sample|` +
 		`point|messpunkt|seq|serial|case`)
 
+	// Runs are words of runs.
+	Runs = Whole(RunWords)
+
 	// Points are words of numbers that count the points of a run rather than runs.
 	Points = Whole(`id|idx|index|#|part|sample|point|messpunkt|seq|track`)
+
+	// RunSeries are words before a letter that counts runs: sweep_a.
+	RunSeries = Whole(RunWords + `|` + RepeatWords + `|sweep|polare?|series?|(mess)?reihe|rec|recording|measurement`)
 
 	// RunNames are words of texts that name a run.
 	RunNames = Whole(`run|id|name|test|tow|trial|case|point|label|file`)

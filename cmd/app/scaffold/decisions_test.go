@@ -337,3 +337,51 @@ func TestHeldOutValuesHaveRepeats(t *testing.T) {
 		},
 	})
 }
+
+// Files whose names differ in a letter or a word are of different things: they are named, or no row has a repeat. A
+// letter behind a word of runs counts runs.
+func TestLettersAreThings(t *testing.T) {
+	apart := func(names string) decision { // each name has its angles once
+		return decision{
+			name: names, make: func(rng *rand.Rand, f folder) { polars(rng, f, names) },
+			wants: []string{`things: ["thing"`, "no row has a repeat"}, err: noPairs,
+		}
+	}
+
+	repeated := func(names string) decision { // the numbers at the end count runs
+		return decision{
+			name: names, make: func(rng *rand.Rand, f folder) { polars(rng, f, names) },
+			wants: []string{`things: ["thing"`, `run: "file"`},
+		}
+	}
+
+	ofRuns := func(names string) decision {
+		return decision{
+			name: names, make: func(rng *rand.Rand, f folder) { polars(rng, f, names) },
+			wants: []string{`run: "file"`}, not: []string{"things: ["},
+		}
+	}
+
+	// hidden is a folder in which only some names state something, so that its rows are no results.
+	hidden := func(names string) decision {
+		return decision{
+			name: names, make: func(rng *rand.Rand, f folder) { polars(rng, f, names) },
+			wants: []string{"too few rows that repeat"}, not: []string{"repeats: ["},
+		}
+	}
+
+	decide(t, []decision{
+		apart("A_10deg_1.csv B_10deg_1.csv"), apart("A_10deg.csv B_10deg.csv"), apart("A10deg.csv B10deg.csv"),
+		apart("10deg_A.csv 10deg_B.csv"), apart("A_10.csv B_10.csv"), apart("A10.csv B10.csv"), apart("N_10.csv W_10.csv"),
+		apart("A_u10.csv B_u10.csv A_u20.csv B_u20.csv"), apart("u10_A.csv u10_B.csv u20_A.csv u20_B.csv"),
+		apart("m3u_u10.csv m3_u10.csv m3u_u20.csv m3_u20.csv"), apart("u10_m3u.csv u10_m3.csv u20_m3u.csv u20_m3.csv"),
+		apart("A-u10.csv B-u10.csv A-u20.csv B-u20.csv"), apart("W1_u10.csv W1b_u10.csv W1_u20.csv W1b_u20.csv"),
+		apart("U10.csv U20.csv V10.csv V20.csv"), apart("a_10.csv b_10.csv"), apart("C_10deg.csv D_10deg.csv"),
+		apart("u10L.csv u10R.csv"), apart("APC_x.csv GWS_y.csv"), apart("wing_up.csv wing_down.csv"),
+		repeated("A_u10_1.csv A_u10_2.csv A_u20_1.csv A_u20_2.csv B_u10_1.csv B_u10_2.csv B_u20_1.csv B_u20_2.csv"),
+		repeated("m3u_u5_1.csv m3u_u5_2.csv m3u_u9_1.csv m3u_u9_2.csv m3_u5_1.csv m3_u5_2.csv m3_u9_1.csv m3_u9_2.csv"),
+		ofRuns("sweep_a.csv sweep_b.csv"), ofRuns("sweep5a.csv sweep5b.csv"), ofRuns("run_A.csv run_B.csv"),
+		ofRuns("1.csv 2.csv"),
+		hidden("10deg.csv u10deg.csv"), hidden("5.csv 10.csv"),
+	})
+}

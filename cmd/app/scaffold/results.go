@@ -56,7 +56,8 @@ func (p *plan) findRepeats(s *role.Sheet, files int) *config.Table {
 	settings := slices.Concat(inputs, s.WithRole(role.Thing))
 	groups := s.GroupRows(settings...)
 	run := s.TakeRunColumn(groups)
-	isTable := len(hiding) == 0 && s.IsTable(groups, files)
+	areResults := s.IsTable(groups, files)
+	isTable := len(hiding) == 0 && areResults
 	hasRepeats := 4*role.CountRepeated(groups) >= s.Rows
 	if isTable && hasRepeats {
 		p.note("%s: %d rows that are a table of results, one a run; rows at equal %s are repeats; correct inputs and "+
@@ -66,7 +67,8 @@ func (p *plan) findRepeats(s *role.Sheet, files int) *config.Table {
 	}
 
 	sweeps := s.SweptInputs()
-	if hasPlaces || isTable && len(sweeps) > 0 {
+	isSwept := areResults && len(sweeps) > 0
+	if (hasPlaces || isSwept) && s.TakeThings(hiding) {
 		what := "places, which are the same in every file"
 		if !hasPlaces {
 			what = "settings of " + strings.Join(role.NamesOf(sweeps), ", ")

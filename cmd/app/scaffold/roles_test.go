@@ -314,7 +314,6 @@ func TestNamesBesideColumns(t *testing.T) {
 			tablesOfResults, 1, "sweep5 sweep5-rep",
 			[2]string{"copy: remark, with it no rows are repeats", `run: "file"`},
 		},
-		{tablesOfResults, 1, "APC_x GWS_y", [2]string{`things: ["thing", "thing_2"]`, "triplets: random-samples"}},
 		{
 			tablesOfResults, 1, "run0503 run0504",
 			[2]string{`"0503" is read as 503, not as May 3, or March 5`, `run: "file"`},
