@@ -107,8 +107,8 @@ func SetPointsOf(values []float64, t Tolerance) SetPoints {
 	return points
 }
 
-// String returns "5 set points, ± 0.3 %", with the widest scatter, or "5 set points, within 0.3 %" if each set point has
-// one value.
+// String returns "5 set points, ± 0.3 %", with the widest scatter, or "5 set points, within 0.3 %" if each set point
+// has one value.
 func (p SetPoints) String() string {
 	unit := ""
 	if p.Tolerance.Relative > 0 && len(p.List) > 0 {

@@ -106,9 +106,9 @@ func splitNameParts(files []string, pieces [][]Piece) (split [][]Piece, count ma
 }
 
 // areSpareConditions reports whether the spare numbers (isSpare) are conditions rather than parts of names of things.
-// They are if at least two numbers, or all, each come with several words: A_10 and B_10. They also are if they seem to number the files, as in
-// APC_1, APC_2, GWS_3, GWS_4: all are different, their range is less than the number of files, and there are several
-// words, with two numbers each on average.
+// They are if at least two numbers, or all, each come with several words: A_10 and B_10. They also are if they seem
+// to number the files, as in APC_1, APC_2, GWS_3, GWS_4: all are different, their range is less than the number of
+// files, and there are several words, with two numbers each on average.
 func (n *nameParts) areSpareConditions() bool {
 	wordsOf := map[string]map[string]bool{} // by number, as a set
 	words := map[string]bool{}

@@ -70,7 +70,7 @@ var (
 
 	// Corrections are words of kinds of values, before and after a correction or a filter. Two kinds of one run are not
 	// two measurements.
-	Corrections = Whole(`(un|not[-_ ]?|non[-_ ]?)?(corr|corrected|korr|korrigiert|corrig[ée]e?s?|corrett[oaie]|` +
+	Corrections = Whole(`(un|not[-_ ]?|non[-_ ]?)?(corr|corrected|unc|korr|korrigiert|corrig[ée]e?s?|corrett[oaie]|` +
 		`corregid[oa]s?|filtered|gefiltert|processed)|correction|korrektur|raw|roh(daten|werte?)?|brute?s?|grezz[oaie]|` +
 		`sin[-_ ]corregir`)
 
