@@ -67,3 +67,19 @@ func exclusionsSchema() map[string]any {
 
 	return map[string]any{"oneOf": []any{one, map[string]any{"type": "array", "items": one}}}
 }
+
+// Exclusions returns the exclusions of the experiment. They compare numbers within the tolerances of set points.
+func (e *Experiment) Exclusions() setting.Exclusions {
+	tolerances := setting.Tolerances(e.Ingest.Tolerances)
+	isEqual := func(name string, a, b float64) bool { return tolerances[name].Equal(a, b) }
+	var list setting.Exclusions
+	for _, exclusion := range e.Ingest.Exclude {
+		if conditions, ok := exclusion.Where.(holdout.Holdout); ok {
+			exclusion.Where = holdout.About(conditions, isEqual)
+		}
+
+		list = append(list, exclusion)
+	}
+
+	return list
+}

@@ -11,6 +11,7 @@ import (
 	"doubletake/ingest"
 	"doubletake/ingest/format"
 	"doubletake/ingest/ingesttest"
+	"doubletake/ingest/recording"
 	"doubletake/ingest/stats"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
@@ -58,7 +59,7 @@ func result(t *testing.T, b *ingested, i int, conditions map[string]float64) *Fi
 	info := rd.Info()
 	info.Path = r.Name
 	run := ingest.Run{ID: r.Name, Path: r.Name, Row1: -1}
-	rr := RunResult{}
+	rr := recording.Run{}
 
 	var group []int
 	for k, c := range info.Channels {
@@ -85,7 +86,7 @@ func result(t *testing.T, b *ingested, i int, conditions map[string]float64) *Fi
 
 	rr.Run = run
 
-	return &FileResult{Path: r.Name, Info: info, Runs: []RunResult{rr}}
+	return &FileResult{Path: r.Name, Info: info, Runs: []recording.Run{rr}}
 }
 
 // npy encodes channels of equal length as an NPY file.

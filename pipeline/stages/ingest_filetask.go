@@ -2,9 +2,13 @@ package stages
 
 import (
 	"context"
+	"fmt"
+	"strings"
 
 	"doubletake/dsp/analysis"
 	"doubletake/ingest/recording"
+	"doubletake/internal/kv"
+	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/engine/taskfile"
 	"doubletake/pipeline/stages/plan"
@@ -14,8 +18,6 @@ import (
 type (
 	// Skipped is a recording that was left out, with the reason.
 	Skipped = recording.Skipped
-	// RunResult is what was read of a run.
-	RunResult = recording.Run
 	// FileResult is what was read of a file.
 	FileResult = recording.File
 )
@@ -40,6 +42,24 @@ func (r *Recordings) planFile(exp plan.Experiment, file *File) {
 	exp.Add(task)
 	file.Kept = handoff
 	file.Result = engine.Dep{Task: task.ID, Output: fileJSON}
+}
+
+// settingsRead returns the settings that the task of one file reads, including settings that follow from other files:
+// the kind of data, the program that reads, and the channels' chains.
+func (r *Recordings) settingsRead() []kv.Pair {
+	s := append(config.Flatten("ingest", r.Ingest, "others"),
+		kv.Pair{Key: "ingest.on_bad_recording", Value: r.Ingest.OnBadRecording},
+		kv.Pair{Key: "ingest.data", Value: r.Ingest.Data})
+	s = append(s, r.Reader...)
+	if r.Ingest.Microphones != nil {
+		s = append(s, kv.Pair{Key: "ingest.microphones: chains", Value: fmt.Sprint(r.inventory.Chains)})
+	}
+
+	if r.Ingest.Balance != nil { // this stage reads only the columns; stage dsp reads the rest of the balance's settings
+		s = append(s, kv.Pair{Key: "ingest.balance: columns read", Value: strings.Join(r.reading.Grouping.Channels, ", ")})
+	}
+
+	return s
 }
 
 // runFile reads a file and writes its result.

@@ -5,19 +5,17 @@ import (
 	"doubletake/dsp/analysis"
 	"doubletake/dsp/balance"
 	"doubletake/ingest/campaign"
-	"doubletake/ingest/setting"
 	"doubletake/ingest/units"
 	"doubletake/internal/lists"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/report/pairs"
-	"doubletake/train/holdout"
 )
 
 // newInventory returns the inventory of an experiment's campaign, without files.
 func newInventory(exp plan.Experiment) *campaign.Inventory {
 	inventory := campaign.NewInventory(exp.Ingest, exp.Project())
-	inventory.Settings.Exclude = withTolerances(exp)
+	inventory.Settings.Exclude = exp.Exclusions()
 	inventory.Roles = exp.Roles()
 	inventory.Inputs = exp.Variants().Inputs()
 	inventory.Mentions = exp.Mentions
@@ -30,12 +28,17 @@ func newInventory(exp plan.Experiment) *campaign.Inventory {
 func findFiles(exp plan.Experiment, sim simulateResult) (*Recordings, error) {
 	inventory := newInventory(exp)
 	r := &Recordings{Source: &Source{inventory: inventory, DSP: exp.DSP}}
-	if sim.Campaign == nil {
-		if err := inventory.FindFiles(); err != nil {
-			return nil, exp.Located("ingest", err)
+	find := inventory.FindFiles
+	if sim.Campaign != nil {
+		find = func() error { return inventory.TakeSimulated(sim.Campaign) }
+		r.written = map[string]engine.Dep{}
+		for _, dep := range sim.Files {
+			r.written[dep.Output] = dep
 		}
-	} else if err := r.takeSimulated(sim); err != nil {
-		return nil, err
+	}
+
+	if err := find(); err != nil {
+		return nil, exp.Located("ingest", err)
 	}
 
 	r.Ingest = inventory.Settings
@@ -46,37 +49,6 @@ func findFiles(exp plan.Experiment, sim simulateResult) (*Recordings, error) {
 	}
 
 	return r, nil
-}
-
-// takeSimulated stores the files of a simulated campaign, its settings and its table of conditions.
-func (r *Recordings) takeSimulated(sim simulateResult) error {
-	r.inventory.Settings = sim.Ingest(r.inventory.Settings)
-	r.written = map[string]engine.Dep{}
-	for _, dep := range sim.Files {
-		r.written[dep.Output] = dep
-		r.inventory.Files = append(r.inventory.Files, campaign.File{Name: dep.Output})
-	}
-
-	var err error
-	r.inventory.Table, err = sim.Conditions()
-
-	return err
-}
-
-// withTolerances returns the exclusions of an experiment. They compare numbers within the tolerances of set points.
-func withTolerances(exp plan.Experiment) setting.Exclusions {
-	tolerances := setting.Tolerances(exp.Ingest.Tolerances)
-	isEqual := func(name string, a, b float64) bool { return tolerances[name].Equal(a, b) }
-	var list setting.Exclusions
-	for _, exclusion := range exp.Ingest.Exclude {
-		if conditions, ok := exclusion.Where.(holdout.Holdout); ok {
-			exclusion.Where = holdout.About(conditions, isEqual)
-		}
-
-		list = append(list, exclusion)
-	}
-
-	return list
 }
 
 // prepare stores everything that is known about the recordings before they are opened, without excluded files and rows.
@@ -152,7 +124,7 @@ func (r *Recordings) settleSettings(exp plan.Experiment) error {
 		columns = append(columns, column.Name)
 	}
 
-	if err := exp.SetTolerances(&r.Columns, columns); err != nil {
+	if err := exp.Settle(&r.Columns, columns); err != nil {
 		return err
 	}
 

@@ -57,7 +57,7 @@ func planTable(exp plan.Experiment, sim simulateResult) (ingestResult, error) {
 	}
 
 	p.Options.Derive = res.Derive
-	if err := exp.SetTolerances(&res.Columns, res.Outcomes); err != nil {
+	if err := exp.Settle(&res.Columns, res.Outcomes); err != nil {
 		return ingestResult{}, err
 	}
 

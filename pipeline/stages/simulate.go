@@ -9,8 +9,6 @@ import (
 	"fmt"
 	"os"
 
-	"doubletake/ingest/campaign"
-	"doubletake/ingest/setting"
 	"doubletake/ingest/simulate"
 	"doubletake/internal/kv"
 	"doubletake/pipeline/config"
@@ -132,26 +130,4 @@ func placed(exp plan.Experiment, campaign simulate.Campaign, err error) error {
 	}
 
 	return errs
-}
-
-// Ingest returns the given ingest settings, completed by the facts that the simulated campaign knows: the calibration
-// of its microphones, or the columns of its balance.
-func (r *simulateResult) Ingest(settings setting.Campaign) setting.Campaign {
-	switch c := r.Campaign.(type) {
-	case simulate.Rotor:
-		settings.Calibration = &setting.Calibration{
-			FullScaleV: c.FullScaleV, Reading: "peak",
-			SensitivityVPerPa: c.SensitivityVPerPa,
-		}
-
-	case simulate.Airfoil:
-		settings.Columns = []setting.NamedString{{Name: "lift_n", Value: "Fz"}, {Name: "drag_n", Value: "Fx"}}
-	}
-
-	return settings
-}
-
-// Conditions returns the campaign's table of conditions.
-func (r *simulateResult) Conditions() (*campaign.Conditions, error) {
-	return campaign.ParseConditions("conditions.csv", []byte(r.Campaign.Conditions()), campaign.LogOptions{})
 }

@@ -104,7 +104,10 @@ func simulatedIngest(t *testing.T, yaml string) setting.Campaign {
 	simulated, err := planSimulate(b)
 	require.NoError(t, err)
 
-	return simulated.Ingest(b.Ingest)
+	files, err := findFiles(b, simulated)
+	require.NoError(t, err)
+
+	return files.Ingest
 }
 
 // A campaign states the calibration of its microphones or the columns of its balance. The settings that the file leaves
@@ -118,7 +121,7 @@ func TestSimulatedIngest(t *testing.T) {
 	assert.Equal(t, []setting.NamedString{{Name: "lift_n", Value: "Fz"}, {Name: "drag_n", Value: "Fx"}}, airfoil.Columns)
 	assert.Equal(t, 1000.0, airfoil.Simulate.RateHz)
 
-	toy := simulatedIngest(t, "{campaign: toy}")
+	toy := simulatedExperiment(t, "{campaign: toy}").Ingest // a table of pairs, not recordings
 	assert.Equal(t, 1.5, toy.Simulate.Gamma)
 	assert.Equal(t, 1000, toy.Simulate.Triplets)
 }

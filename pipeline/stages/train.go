@@ -80,17 +80,17 @@ func planTrain(exp plan.Experiment, ing ingestResult, trip dspResult) (result tr
 	}
 
 	for i, asked := range exp.Asked {
-		result.Splits, result.Fits[i], err = pl.ask(result.Splits, asked)
+		result.Splits, result.Fits[i], err = pl.experiment.Ask(result.Splits, asked)
 		if err != nil {
-			return trainResult{}, err
+			return trainResult{}, exp.Located("train", err)
 		}
 	}
 
 	pl.exp.Train.Splits = result.Splits
 	pl.experiment.Splits = result.Splits
-	pl.experiment.Prior, err = readPrior(exp)
+	err = pl.experiment.ReadPrior(exp.File.Resolve)
 	if err != nil {
-		return trainResult{}, err
+		return trainResult{}, exp.Located("train", err)
 	}
 
 	if err := pl.experiment.NumberThings(); err != nil {
@@ -133,41 +133,6 @@ func (pl *trainPlanner) splitTasks(split config.Split, inner []config.Split, lef
 	pl.honestTask(split, left)
 }
 
-// ask appends the splits that a split of the command line expands to, if the experiment has their conditions. It skips
-// a split that has the name of a known split, or that holds out the same rows. fits reports whether the experiment has
-// the conditions of any of them.
-func (pl *trainPlanner) ask(splits []config.Split, asked config.Split) (all []config.Split, fits bool, err error) {
-	expanded, err := pl.experiment.Expand([]config.Split{asked}, experiment.LeaveUnknown)
-	if err != nil {
-		return nil, false, pl.exp.Located("train", err)
-	}
-
-	for _, split := range expanded {
-		if !pl.knows(split.Test.Conditions()) {
-			continue
-		}
-
-		fits = true
-		same := func(o config.Split) bool { return o.Name == split.Name || o.Test.String() == split.Test.String() }
-		if !slices.ContainsFunc(splits, same) {
-			splits = append(slices.Clone(splits), split)
-		}
-	}
-
-	return splits, fits, nil
-}
-
-// knows reports whether the experiment has all of the conditions.
-func (pl *trainPlanner) knows(conditions []string) bool {
-	for _, name := range conditions {
-		if !slices.Contains(pl.ing.Conditions, name) && !slices.Contains(pl.ing.Labels, name) {
-			return false
-		}
-	}
-
-	return true
-}
-
 // TrainID returns the ID of the task that trains the k-th network of a split.
 func TrainID(exp plan.Experiment, split string, k int) string {
 	return exp.ID("train", split, "seed-"+strconv.Itoa(k))
@@ -190,7 +155,7 @@ func (pl *trainPlanner) trainTask(split config.Split, k int) {
 	facts := append(pl.stated(nil), kv.Pair{Key: "pairs", Value: pl.ing.PairKind})
 	facts = append(facts, plan.PointSettings(pl.ing.Points, pl.exp.Ingest.Tolerances)...)
 	if split.Final() {
-		facts = append(facts, kv.Pair{Key: "record of splits", Value: strings.Join(record(pl.exp), ",")})
+		facts = append(facts, kv.Pair{Key: "record of splits", Value: strings.Join(pl.experiment.Record(), ",")})
 	}
 
 	t := pl.exp.Add(&engine.Task{

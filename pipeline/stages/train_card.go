@@ -22,23 +22,12 @@ func newCard(exp plan.Experiment, pairs string, set triplets.Set, tr training, c
 	}
 
 	if tr.split.Final() {
-		c.Record = record(exp)
+		c.Record = settingsOf(exp).Record()
 	}
 
 	c.Describe(set, est, scatter(exp))
 
 	return c
-}
-
-// record names the splits that judge a final model.
-func record(exp plan.Experiment) (names []string) {
-	for _, split := range exp.Train.Splits {
-		if !split.Final() {
-			names = append(names, split.Name)
-		}
-	}
-
-	return names
 }
 
 // scatter returns a function that returns how far values of an input may lie from the middle of a set point, and 0 if

@@ -3,7 +3,6 @@ package stages
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
 
 	"doubletake/internal/kv"
@@ -15,7 +14,6 @@ import (
 	"doubletake/train/honest"
 	"doubletake/train/honest/interval"
 	"doubletake/train/honest/leftout"
-	"doubletake/train/honest/scale"
 	"doubletake/train/results"
 	"doubletake/train/triplets"
 )
@@ -177,25 +175,4 @@ func (pl *trainPlanner) honestSettings(learner honest.Learner) []kv.Pair {
 	}
 
 	return append(cfg, kv.Pair{Key: "digest of the prior", Value: learner.ScalePrior().Digest()})
-}
-
-// readPrior reads the prior of the scale of new groups from the file that the configuration names. It returns the zero
-// Prior if the configuration names a prior of the program.
-func readPrior(exp plan.Experiment) (scale.Prior, error) {
-	name := exp.Train.Honest.Prior
-	if scale.IsNamed(name) || name == "" {
-		return scale.Prior{}, nil
-	}
-
-	text, err := os.ReadFile(exp.File.Resolve(name))
-	if err != nil {
-		return scale.Prior{}, exp.Errorf("train.honest.prior", "expected wide, library or a file of priors: %v", err)
-	}
-
-	list, err := scale.ReadPriors(text)
-	if err != nil {
-		return scale.Prior{}, exp.Errorf("train.honest.prior", "%s: %v", name, err)
-	}
-
-	return list[0], nil
 }

@@ -112,9 +112,28 @@ func (c *Columns) SetTexts(roles condition.Roles, texts []string) {
 	c.Labels = roles.GroupedAmong(texts)
 }
 
-// SetTolerances stores the tolerances of set points. It returns an error about a tolerance of a column that is not a
+// Settle stores the tolerances of set points and checks that the settings of a campaign fit the columns: tolerances
+// belong to conditions, occasions and things are columns of text, and no other column of the program's tables has the
+// name of a condition, a label or one of the outcomes. After an error, the columns may be changed.
+func (c *Columns) Settle(settings *setting.Campaign, outcomes []string) error {
+	if err := c.setTolerances(settings.Tolerances); err != nil {
+		return err
+	}
+
+	if err := c.CheckTexts("occasions", settings.Occasions...); err != nil {
+		return err
+	}
+
+	if err := c.CheckTexts("things", settings.Things...); err != nil {
+		return err
+	}
+
+	return c.checkUnique(outcomes)
+}
+
+// setTolerances stores the tolerances of set points. It returns an error about a tolerance of a column that is not a
 // condition, and about a condition that is called as the column of another's set points.
-func (c *Columns) SetTolerances(tolerances []setting.NamedString) error {
+func (c *Columns) setTolerances(tolerances []setting.NamedString) error {
 	for _, tolerance := range tolerances {
 		key := "within." + tolerance.Name
 		err := setting.CheckOneOf(c.Conditions, tolerance.Name, key, "is not a condition of this experiment, which has")
@@ -146,9 +165,9 @@ func (c *Columns) CheckTexts(key string, names ...string) error {
 	return nil
 }
 
-// CheckUnique returns an error about the first condition, label or outcome whose name another column of the program's
+// checkUnique returns an error about the first condition, label or outcome whose name another column of the program's
 // tables has.
-func (c *Columns) CheckUnique(outcomes []string) error {
+func (c *Columns) checkUnique(outcomes []string) error {
 	conditions := slices.Concat(c.Conditions, c.Labels)
 	for i, name := range slices.Concat(conditions, outcomes) {
 		reason := ""

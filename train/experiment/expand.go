@@ -53,6 +53,43 @@ func (e *Experiment) Expand(splits []Split, unknown UnknownCondition) ([]Split, 
 	return all, nil
 }
 
+// Ask appends the splits that an asked split expands to, if the experiment has their conditions. It skips a split that
+// has the name of a known split, or that holds out the same rows. fits reports whether the experiment has the
+// conditions of any of them.
+func (e *Experiment) Ask(splits []Split, asked Split) (all []Split, fits bool, err error) {
+	expanded, err := e.Expand([]Split{asked}, LeaveUnknown)
+	if err != nil {
+		return nil, false, err
+	}
+
+	known := slices.Concat(e.Conditions, e.Labels)
+	isUnknown := func(name string) bool { return !slices.Contains(known, name) }
+	for _, split := range expanded {
+		if slices.ContainsFunc(split.Test.Conditions(), isUnknown) {
+			continue
+		}
+
+		fits = true
+		same := func(o Split) bool { return o.Name == split.Name || o.Test.String() == split.Test.String() }
+		if !slices.ContainsFunc(splits, same) {
+			splits = append(slices.Clone(splits), split)
+		}
+	}
+
+	return splits, fits, nil
+}
+
+// Record names the splits that judge a final model: the ones that hold something out.
+func (e *Experiment) Record() (names []string) {
+	for _, split := range e.Splits {
+		if !split.Final() {
+			names = append(names, split.Name)
+		}
+	}
+
+	return names
+}
+
 // eachOf returns the holdouts that a split with the key each stands for. It returns none if a condition is unknown and
 // such a split is left out.
 func (e *Experiment) eachOf(key string, split Split, unknown UnknownCondition) ([]holdout.Named, error) {

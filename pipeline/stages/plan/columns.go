@@ -39,22 +39,9 @@ func (e *Experiment) SetDerived(c *pairs.Columns, constants []config.NamedNumber
 	return e.Located("ingest", c.SetDerived(e.Ingest.Derive, constants, measured))
 }
 
-// SetTolerances stores the tolerances of set points and checks the columns: that tolerances belong to conditions, that
-// things and occasions are columns of names, and that no other column of the program's tables has the name of a
-// condition or of one of the outcomes. After an error, columns may be changed.
-func (e *Experiment) SetTolerances(c *pairs.Columns, outcomes []string) error {
-	if err := c.SetTolerances(e.Ingest.Tolerances); err != nil {
-		return e.Located("ingest", err)
-	}
-
-	if err := c.CheckTexts("occasions", e.Ingest.Occasions...); err != nil {
-		return e.Located("ingest", err)
-	}
-
-	if err := c.CheckTexts("things", e.Ingest.Things...); err != nil {
-		return e.Located("ingest", err)
-	}
-
+// Settle stores the tolerances of set points in columns and checks that the experiment's settings fit the columns
+// (pairs.Columns.Settle).
+func (e *Experiment) Settle(c *pairs.Columns, outcomes []string) error {
 	if across, key := e.Across(); across != "" {
 		section, name, _ := strings.Cut(key, ".")
 		if err := c.CheckTexts(name, across); err != nil {
@@ -62,7 +49,7 @@ func (e *Experiment) SetTolerances(c *pairs.Columns, outcomes []string) error {
 		}
 	}
 
-	return e.Located("ingest", c.CheckUnique(outcomes))
+	return e.Located("ingest", c.Settle(&e.Ingest, outcomes))
 }
 
 // TakeNames removes columns of names from the network's inputs and adds them to the things, whose offsets the process

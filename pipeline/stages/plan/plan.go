@@ -3,12 +3,15 @@
 package plan
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"doubletake/ingest/condition"
+	"doubletake/ingest/setting"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 )
@@ -107,6 +110,26 @@ func (e *Experiment) Errorf(key, format string, args ...any) *config.Error {
 	}
 
 	return e.File.Errorf(e.Key+"."+key, format, args...)
+}
+
+// Located returns an error about a setting as an error about its key in the configuration. section is the section of
+// the experiment that contains the setting, such as ingest or dsp, unless the error names another. Located returns
+// other errors unchanged.
+func (e *Experiment) Located(section string, err error) error {
+	bad, ok := errors.AsType[*setting.Error](err)
+	if !ok {
+		return err
+	}
+
+	return e.Errorf(strings.TrimSuffix(cmp.Or(bad.Section, section)+"."+bad.Key, "."), "%s", bad.Text)
+}
+
+// Project returns the folder of the experiment, and which keys of its section ingest the user wrote.
+func (e *Experiment) Project() setting.Project {
+	return setting.Project{
+		Path: e.File.Path, Dir: e.File.Dir,
+		Given: func(key string) bool { return e.File.Has(e.Key + ".ingest." + key) },
+	}
 }
 
 // askedSplit returns the name of the split of the command line to which a key belongs, or "" if the key belongs to none

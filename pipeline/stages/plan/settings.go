@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"doubletake/ingest/condition"
 	"doubletake/ingest/setting"
 	"doubletake/internal/kv"
 	"doubletake/pipeline/config"
@@ -33,6 +34,19 @@ func Own(prefix string, list []setting.NamedString) []kv.Pair {
 	var settings []kv.Pair
 	for _, own := range list {
 		settings = append(settings, kv.Pair{Key: prefix + own.Name, Value: own.Value})
+	}
+
+	return settings
+}
+
+// PointSettings returns the tolerances and the known set points of conditions as a part of a task's key.
+func PointSettings(points condition.Points, tolerances []config.NamedString) []kv.Pair {
+	var settings []kv.Pair
+	for _, t := range tolerances {
+		settings = append(settings, kv.Pair{Key: "ingest.within." + t.Name, Value: t.Value})
+		if known, ok := points[t.Name]; ok {
+			settings = append(settings, kv.Pair{Key: "set points of " + t.Name, Value: fmt.Sprint(known.List)})
+		}
 	}
 
 	return settings
