@@ -118,8 +118,8 @@ func TestRegister(t *testing.T) {
 	assert.NotNil(t, Find("split-half-own", Microphones))
 }
 
-// Expected: 1 Pa is 20·log10(1/20e-6) = 93.979 dB re 20 µPa. A full-scale sine has the mean square ½ and reads 0 dBFS
-// (AES17). At twice the distance the level is 20·log10(2) = 6.0206 dB lower.
+// Expected: 1 Pa is 20·log10(1/20e-6) = 93.979 dB re 20 µPa. A full-scale sine has the mean square ½ and reads 0
+// dBFS (AES17). At twice the distance the level is 20·log10(2) = 6.0206 dB lower.
 func TestReference(t *testing.T) {
 	for _, c := range []struct {
 		unit, level    string

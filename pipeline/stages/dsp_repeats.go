@@ -1,34 +1,18 @@
 package stages
 
 import (
-	"slices"
-
 	"doubletake/ingest/setting"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/report/pairs/repeats"
 )
 
-// pairing returns the settings with which the repeats of an experiment are paired. Conditions that are found in a run
-// are not compared, and derived conditions only with a tolerance.
+// pairing returns how the repeats of an experiment are paired.
 func pairing(exp plan.Experiment, rec *Recordings) *repeats.Pairing {
 	pairing := &repeats.Pairing{
 		Path: exp.File.Path, Place: exp.Key + ".dsp", Tolerances: setting.Tolerances(rec.DSP.Tolerances),
 		Stated: exp.Variants().Stated(), Occasions: rec.Ingest.Occasions, Across: rec.DSP.Across,
 	}
-
-	for _, name := range rec.Conditions {
-		_, hasTolerance := pairing.Tolerances[name]
-		isDerived := rec.Derive.Text(name) != ""
-		if !slices.Contains(rec.Found, name) && (hasTolerance || !isDerived) {
-			pairing.Conditions = append(pairing.Conditions, name)
-		}
-	}
-
-	for _, label := range rec.Labels {
-		if label != rec.DSP.Across {
-			pairing.Labels = append(pairing.Labels, label)
-		}
-	}
+	pairing.Choose(&rec.Columns)
 
 	return pairing
 }

@@ -12,7 +12,6 @@ import (
 	"doubletake/pipeline/stages/plan"
 	"doubletake/train"
 	"doubletake/train/baseline"
-	"doubletake/train/experiment"
 	"doubletake/train/honest"
 	"doubletake/train/results"
 	"doubletake/train/triplets"
@@ -96,13 +95,8 @@ type methodTraining struct {
 
 // leaveGroupsOut sets the learner to the groups of the split, so that the method chooses its terms by whole groups.
 func (m *methodTraining) leaveGroupsOut() {
-	settings := m.exp.Train.Honest
-	settings.Base = "gp" // a method has groups also if the calibration has no base
-
-	// Without a condition the method leaves out no groups, whatever the reason is.
-	condition, _ := experiment.HonestCondition(settings, m.split, m.exp.Train.Splits)
-	m.grouped = m.experiment.Learner(m.split, condition)
-	groups := fmt.Sprintf("%s, blocks %d, labels %t, within %g", condition, m.grouped.Blocks, m.grouped.Labels,
+	m.grouped = m.experiment.GroupsOfMethod(m.split)
+	groups := fmt.Sprintf("%s, blocks %d, labels %t, within %g", m.grouped.Condition, m.grouped.Blocks, m.grouped.Labels,
 		m.grouped.Tolerance)
 	m.local = append(m.local, kv.Pair{Key: "groups", Value: groups})
 }

@@ -124,8 +124,8 @@ func (e *Experiment) eachOf(key string, split Split, unknown UnknownCondition) (
 
 	switch n := len(combinations); {
 	case n == 0:
-		return nil, setting.Errorf(key, "found no combination of %s that can be held out; name some with {test: [{…}, {…}]}",
-			strings.Join(split.Each, ", "))
+		return nil, setting.Errorf(key, "found no combination of %s that can be held out; name some with "+
+			"{test: [{…}, {…}]}", strings.Join(split.Each, ", "))
 	case n > maxEach:
 		return nil, setting.Errorf(key, "%s have %d combinations, more than %d splits; hold out some of them with "+
 			"{test: [{…}, {…}]}", strings.Join(split.Each, ", "), n, maxEach)

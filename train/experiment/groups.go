@@ -95,6 +95,16 @@ func (e *Experiment) Learner(split Split, condition string) honest.Learner {
 	return learner
 }
 
+// GroupsOfMethod returns a learner with the groups of a split by which a method chooses its terms. A method has groups
+// also if the calibration has no base. Its learner has no condition if the split has no groups.
+func (e *Experiment) GroupsOfMethod(split Split) honest.Learner {
+	settings := e.Honest
+	settings.Base = "gp"
+	condition, _ := HonestCondition(settings, split, e.Splits) // without a condition, whatever the reason is
+
+	return e.Learner(split, condition)
+}
+
 // NumberThings finds the inputs whose values number things (honest.NumbersThings), as far as the conditions are known
 // before a file is read. An input with set points is not among them. There are none if the base is not gp, if
 // honest.groups names a condition, or if the experiment has fewer than three inputs.

@@ -27,6 +27,24 @@ type Pairing struct {
 	Across     string                         // the occasion across which recordings are paired; "": pairs of runs
 }
 
+// Choose stores the columns that are compared. Conditions that are found in a run are not among them, and derived
+// conditions only if they have a tolerance.
+func (p *Pairing) Choose(columns *pairs.Columns) {
+	for _, name := range columns.BeforeAnalysis() {
+		_, hasTolerance := p.Tolerances[name]
+		isDerived := columns.Derive.Text(name) != ""
+		if hasTolerance || !isDerived {
+			p.Conditions = append(p.Conditions, name)
+		}
+	}
+
+	for _, label := range columns.Labels {
+		if label != p.Across {
+			p.Labels = append(p.Labels, label)
+		}
+	}
+}
+
 // Rows are recordings with their conditions and names, which may be known before the recordings are read.
 type Rows interface {
 	// Rows returns the number of rows.
