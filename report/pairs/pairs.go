@@ -1,6 +1,7 @@
 // Package pairs reads tables of pairs of outcomes: their conditions, set points and outcomes, the runs that each pair
-// is from, and the set of triplets that models are trained with. The package also reads a table that a user gives, such
-// as predictions, converts its columns to wanted units, and finds the row of each pair.
+// is from, and the set of triplets that models are trained with, divided by the splits of an experiment. The package
+// also reads a table that a user gives, such as predictions, converts its columns to wanted units, and finds the row of
+// each pair.
 //
 // The package knows no configuration. Package pipeline/locate finds the pairs of an experiment by its name.
 package pairs
