@@ -53,18 +53,10 @@ func (p *plan) propose(files []string) {
 
 // noteRoles notes the columns. Columns with the same role and reason share a line.
 func (p *plan) noteRoles() {
-	reasons := make([]string, len(p.sheet.Columns))
-	for i, column := range p.sheet.Columns {
-		reasons[i] = column.RoleAndReason()
-	}
-
+	reasons := lists.Each(p.sheet.Columns, (*role.Column).RoleAndReason)
 	for _, alike := range lists.Alike(reasons) {
-		var names []string
-		for _, i := range alike {
-			names = append(names, p.sheet.Columns[i].Name)
-		}
-
-		p.note("%s: %s: %s", p.sheet.Source, reasons[alike[0]], strings.Join(names, ", "))
+		names := role.NamesOf(lists.Pick(p.sheet.Columns, alike))
+		p.note("%s: %s: %s", p.sheet.Source, reasons[alike[0]], listed(names))
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"doubletake/ingest/role"
+	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 )
 
@@ -103,11 +104,17 @@ const (
 func (p *plan) noteRepeats(s *role.Sheet, meanwhile string, columns []*role.Column) {
 	p.note("%s: as a table of results it has too few rows that repeat %s: add rows of a second run or day, or take "+
 		"out what repeats may differ in; %s", s.Source, strings.Join(role.NamesOf(columns), ", "), meanwhile)
+	var reasons, heads []string
 	for _, column := range s.Columns {
 		isUnusable := meanwhile == readAsSamples && column.Role == role.LeftOut
 		if column.MayHideDifferences() || isUnusable {
-			p.note("%s: %s: %s", s.Source, column.Head, cmp.Or(column.Why, "some rows state none"+role.OfMerged))
+			heads = append(heads, column.Head)
+			reasons = append(reasons, cmp.Or(column.Why, "some rows state none"+role.OfMerged))
 		}
+	}
+
+	for _, alike := range lists.Alike(reasons) {
+		p.note("%s: %s: %s", s.Source, listed(lists.Pick(heads, alike)), reasons[alike[0]])
 	}
 }
 
