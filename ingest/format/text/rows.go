@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 
 	"doubletake/ingest/fault"
@@ -185,10 +186,7 @@ func (t *Reader) raggedError(line []byte) error {
 	hint := ""
 	switch {
 	case have > t.layout.cols:
-		hint = "the row is too long: correct or delete it"
-		if t.layout.delim == ',' && t.layout.decimal == '.' {
-			hint += "; a decimal comma needs semicolons or tabs between columns"
-		}
+		hint = t.layout.longRowHint(cells)
 	case bytes.Count(line, []byte{'"'})%2 > 0:
 		hint = "if a cell in quotes goes over several lines, write it in one"
 	default:
@@ -203,6 +201,29 @@ func (t *Reader) raggedError(line []byte) error {
 	}
 
 	return fault.At(t.path, place, fault.Plural(int64(t.layout.cols), "column"), strconv.Itoa(have), hint)
+}
+
+// longRowHint says what to do about a row with more cells than there are columns.
+func (l *layout) longRowHint(cells [][]byte) string {
+	text := slices.IndexFunc(cells[l.cols:], func(cell []byte) bool {
+		_, isNumber := l.number(cell)
+		return !isNumber && !isMissing(cell)
+	})
+
+	switch {
+	case text >= 0:
+		hint := fmt.Sprintf("the row is too long: %q behind the columns is text: if it is a remark, delete it, or give "+
+			"remarks a column in all rows", fault.Clip(string(cells[l.cols+text])))
+		if l.delim != ' ' && !l.numeric[l.cols-1] {
+			hint += fmt.Sprintf(", and put a remark that contains the separator %q in quotes", l.delim)
+		}
+
+		return hint
+	case l.delim == ',' && l.decimal == '.':
+		return "the row is too long: correct or delete it; a decimal comma needs semicolons or tabs between columns"
+	}
+
+	return "the row is too long: correct or delete it"
 }
 
 // badCellError returns the error of a cell that is not a number. If the row has too few or too many cells, it returns

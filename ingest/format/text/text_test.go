@@ -492,7 +492,10 @@ func TestTextRefused(t *testing.T) {
 		{name: "a cell of two lines", text: "a,b,n\n1,2,z\n3,4,z\n4,5,\"x\ny\"\n7,8,z\n", want: []string{"write it in one"}},
 		{
 			name: "long row", text: "a,b,note\n1,2,\n4,5,\n7,8,Cutoff: x, limit 0\n9,10,\n", // case uneven-row
-			want: []string{"line 4, column 4: expected 3 columns, found 4", "too long"},
+			want: []string{
+				"line 4, column 4: expected 3 columns, found 4", `too long: "limit 0" behind the columns is text`,
+				"separator ',' in quotes",
+			},
 		},
 		{
 			name: "short row of blanks", text: "1 2 3\n4 5 6\n7 8\n9 10 11\n",
@@ -501,6 +504,30 @@ func TestTextRefused(t *testing.T) {
 		{
 			name: "long row of blanks", text: "1 2 3\n4 5 6\n7 8 9 10\n9 10 11\n",
 			want: []string{"line 3, column 4: expected 3 columns, found 4"},
+		},
+		{
+			name: "a remark behind numbers", text: "a,b,c\n1,2,3\n4,5,6,gust\n7,8,9\n",
+			want: []string{"line 3, column 4: expected 3 columns, found 4 (the row is too long: \"gust\" behind the columns"},
+		},
+		{
+			name: "a remark of several words behind blanks", text: "1 2 3\n4 5 6\n7 8 9 door was open\n9 10 11\n",
+			want: []string{"line 3, column 4: expected 3 columns, found 6", `"door" behind the columns is text`},
+		},
+		{
+			name: "a remark behind tabs and an empty cell", text: "a\tb\n1\t2\n4\t5\t\tgust\n7\t8\n",
+			want: []string{"line 3, column 3: expected 2 columns, found 4", `"gust" behind the columns is text`},
+		},
+		{
+			name: "a remark behind decimal commas", text: "a;b\n1,5;2\n4,5;5;Böe\n7,5;8\n",
+			want: []string{"line 3, column 3: expected 2 columns, found 3", `"Böe" behind the columns is text`},
+		},
+		{
+			name: "a remark behind a number", text: "a,b\n1,2\n4,5,6,gust\n7,8\n",
+			want: []string{"expected 2 columns, found 4", `"gust" behind the columns is text`},
+		},
+		{
+			name: "one number more", text: "a,b\n1,2\n4,5,6\n7,8\n",
+			want: []string{"found 3 (the row is too long: correct or delete it; a decimal comma needs semicolons"},
 		},
 		{
 			name: "text in a number column", text: "a,b,Fz\n1,2,3\n4,off,6\n7,8,9\n7,8,9\n",
