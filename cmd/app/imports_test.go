@@ -69,8 +69,8 @@ var imports = []struct{ of, may string }{
 	{"report/answer/contrast", "ingest/fault ingest/table ingest/units internal/kv report report/figure report/pairs " +
 		"train/contrast train/numbers"},
 	{"report/answer/export", "ingest/fault ingest/table train/numbers"},
-	{"report/answer/inspect", "dsp ingest ingest/fault ingest/format ingest/stats ingest/table ingest/units internal/kv " +
-		"report/answer/predict train/numbers"},
+	{"report/answer/inspect", "dsp ingest ingest/fault ingest/format ingest/recording ingest/stats ingest/table " +
+		"ingest/units internal/kv report/answer/predict train/numbers"},
 	{"report/answer/judge", "ingest/fault ingest/spelling ingest/table report report/pairs train/honest " +
 		"train/honest/interval train/score train/triplets"},
 	{"report/answer/library", "ingest/fault ingest/table report train/honest train/honest/leftout train/honest/scale"},

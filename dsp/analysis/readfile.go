@@ -80,7 +80,8 @@ func (r *Reader) Read(ctx context.Context) (*recording.File, error) {
 			return nil, err
 		}
 
-		res.Warnings = slices.Concat(res.Warnings, warnings, doubts)
+		sweeps := rr.WarnSweep(r.rd, !r.Source.Grouping.Together)
+		res.Warnings = slices.Concat(res.Warnings, warnings, doubts, sweeps, r.warnFullScale(rr))
 		res.Runs = append(res.Runs, rr)
 	}
 
@@ -188,6 +189,21 @@ func (r *Reader) load(ctx context.Context, an *dsp.Analyser, pass *stats.Pass, c
 	}
 
 	return an.Load(ctx, pass, segments)
+}
+
+// warnFullScale returns warnings about channels of a run that are taken as parts of full scale and are far above it.
+func (r *Reader) warnFullScale(run recording.Run) []ingest.Warning {
+	var warnings []ingest.Warning
+	for i, ch := range run.Channels() {
+		scale, err := r.Chain.Scale(r.info, ch)
+		if err != nil || !scale.Relative {
+			continue
+		}
+
+		warnings = append(warnings, recording.WarnFullScale(r.info, ch, run.Stats[i].Scaled(1/scale.Factor))...)
+	}
+
+	return warnings
 }
 
 // runResult calibrates the channels of a run and returns its result. sums are the statistics of the reader's samples.

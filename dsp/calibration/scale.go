@@ -20,6 +20,7 @@ type Scale struct {
 	Unit     string  // after multiplication with Factor
 	How      string  // where the factor comes from
 	SpreadDB float64 // loudest over quietest block of the calibrator's recording; 0 without a calibrator
+	Relative bool    // the samples are taken as parts of full scale
 }
 
 // Chain describes how the samples of a campaign's channels become physical units.
@@ -103,7 +104,9 @@ func (c *Chain) scaleByChain(info ingest.Info, ch int, sensitivity float64, gain
 
 	how = strings.Trim(note+"; "+how+gain.text(), "; ")
 
-	return Scale{Factor: factor * toSound / gain.factor(), Unit: unit, How: how}, nil
+	isRelative := unit == "full-scale" || chain.FullScaleV > 0
+
+	return Scale{Factor: factor * toSound / gain.factor(), Unit: unit, How: how, Relative: isRelative}, nil
 }
 
 // gainDB returns the gain of channel ch of a file in dB, or 0 if nothing states one. The table of microphones and the

@@ -21,6 +21,8 @@ type Cells struct {
 	Units   map[string]string // of columns of numbers, as their headers state them
 	Rows    int
 
+	Warnings []ingest.Warning // about the header
+
 	path      string
 	lineOf    []int           // of each row, the number of its line
 	content   strings.Builder // the cells of all rows, one behind the other
@@ -31,7 +33,8 @@ type Cells struct {
 // newCells returns the cells of a table without its rows: the names and headers of the columns.
 func newCells(reader *text.Reader) *Cells {
 	rows, _ := reader.Size()
-	t := &Cells{path: reader.Info().Path, lineOf: make([]int, 0, rows)}
+	info := reader.Info()
+	t := &Cells{path: info.Path, Warnings: info.Warnings, lineOf: make([]int, 0, rows)}
 	t.Columns, t.Heads = reader.Columns()
 
 	return t

@@ -10,7 +10,7 @@ import (
 // the others only by chance.
 var checkedCodes = []string{
 	"clock-unit", "odd-rate", "rates-contradict", "start-times", "missing-code", "spikes", "alike", "rate-unit",
-	"unlisted-channels", Implausible,
+	"unlisted-channels", "numeric-header", Implausible, SweepCode, FullScale,
 }
 
 // FirstOfCodes returns the first warning of each code in checkedCodes.

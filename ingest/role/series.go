@@ -3,7 +3,6 @@ package role
 import (
 	"math"
 	"regexp"
-	"slices"
 
 	"doubletake/ingest/vocabulary"
 )
@@ -57,63 +56,6 @@ func isEven(values []float64) bool {
 	}
 
 	return step > 0
-}
-
-// leastSteps is the least number of values of a setting in a file that is a sweep over them. Two values may be a
-// switch.
-const leastSteps = 3
-
-// restSamples is the least number of samples, on average, for which a setting rests at a value.
-const restSamples = 10
-
-// Rests reports whether values rest at one of at least leastSteps levels after the other. Values that hardly vary were
-// measured: they do not rest. NaN is a value that is missing, and Rests leaves it out.
-func Rests(values []float64) bool {
-	values = slices.DeleteFunc(slices.Clone(values), math.IsNaN)
-	levels := map[float64]bool{}
-	rests := 0
-	sum := 0.0
-	for k, v := range values {
-		if k == 0 || v != values[k-1] {
-			rests++
-		}
-
-		sum += v
-		levels[v] = true
-		if rests*restSamples > len(values) {
-			return false
-		}
-	}
-
-	if len(levels) < leastSteps {
-		return false
-	}
-
-	mean := sum / float64(len(values))
-	isNarrow := slices.Max(values)-slices.Min(values) < mostNarrow*math.Abs(mean)
-
-	return !isNarrow
-}
-
-// IsStepwise reports whether values rise or fall all the way, over at least leastSteps values. Between two steps they
-// may rest at a value.
-func IsStepwise(values []float64) bool {
-	ups := 0
-	downs := 0
-	for k := 1; k < len(values); k++ {
-		switch {
-		case values[k] > values[k-1]:
-			ups++
-		case values[k] < values[k-1]:
-			downs++
-		case values[k] != values[k-1]: // NaN
-			return false
-		}
-	}
-
-	isOneWay := ups == 0 || downs == 0
-
-	return isOneWay && ups+downs >= leastSteps-1
 }
 
 // Rises reports whether each sample is greater than the one before it. NaN is not.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"doubletake/ingest"
 	"doubletake/ingest/condition"
 	"doubletake/ingest/filename"
 	"doubletake/ingest/vocabulary"
@@ -25,8 +26,9 @@ type Sheet struct {
 	Lacking map[string]string  // what the names of files without a row lack, by file
 
 	// Of tables of results.
-	FileOf []int  // index of the file of each row; nil: the source is not a table of results
-	Clock  string // name of the column of the time; "": none
+	FileOf   []int            // index of the file of each row; nil: the source is not a table of results
+	Clock    string           // name of the column of the time; "": none
+	Warnings []ingest.Warning // about the headers
 
 	unpaired    []bool // of each row, whether it makes no pair; nil: all rows do, or it is not known
 	allowNarrow bool   // numeric columns of values close together may be inputs, because no others are

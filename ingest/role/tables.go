@@ -52,6 +52,7 @@ func ReadTables(dir string, files []string, source string) *Sheet {
 
 		s.Rows += cells.Rows
 		s.FileOf = append(s.FileOf, slices.Repeat([]int{i}, cells.Rows)...)
+		s.Warnings = append(s.Warnings, cells.Warnings...)
 		tables = append(tables, cells)
 	}
 

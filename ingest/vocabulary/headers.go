@@ -15,20 +15,25 @@ const (
 
 	// RunWords name or count the runs of a campaign: Lauf 3.
 	RunWords = `run|lauf|test|versuch|messung|trial|tow|take|essai`
+
+	settings = NominalWords + `|` +
+		`rpm|rps|n|blades|alpha|aoa|α|angle|incidence|theta|θ|phi|beta|psi|pitch|yaw|roll|tsr|` +
+		`mach|[uv](_?(inf|ref)|∞)?|speed|velocity|airspeed|throttle|pwm|esc|` +
+		`advance|j|frequency|freq|re|reynolds|flap|elevator|aileron|rudder|sweep|pos|position|drehzahl|geschwindigkeit|` +
+		`anstellwinkel|winkel|gap|spacing|distance|height|radius|diameter|vitesse|` +
+		`velocidad|velocit[àa]|snelheid|r[ée]gime|tours|giri|incidenza|incidencia|angolo|[áa]ngulo|invalshoek|` +
+		`toerental|az|azimuth|el|elev|elevation|tilt`
 )
 
 // Words of headers, and of names of channels and files. HasWord looks for them; it compares single letters only with
 // whole names.
 var (
-	// Inputs are words of conditions that people set, such as rpm, Anstellwinkel and throttle, and words for set
-	// values.
-	Inputs = Whole(NominalWords + `|` +
-		`rpm|rps|n|blades|alpha|aoa|α|angle|incidence|theta|θ|phi|beta|psi|pitch|yaw|roll|tsr|` +
-		`mach|[uv](_?(inf|ref)|∞)?|speed|velocity|airspeed|throttle|pwm|esc|` +
-		`advance|j|frequency|freq|re|reynolds|flap|elevator|aileron|rudder|sweep|pos|position|drehzahl|geschwindigkeit|` +
-		`anstellwinkel|winkel|propeller|prop|motor|wing|gap|spacing|distance|height|radius|diameter|vitesse|` +
-		`velocidad|velocit[àa]|snelheid|r[ée]gime|tours|giri|incidenza|incidencia|angolo|[áa]ngulo|invalshoek|` +
-		`toerental|h[ée]lice|elica|az|azimuth|el|elev|elevation|tilt`)
+	// Inputs are words of conditions that people set, such as rpm, Anstellwinkel and throttle, words for set values, and
+	// words of things.
+	Inputs = Whole(settings + `|propeller|prop|motor|wing|h[ée]lice|elica`)
+
+	// Settings are the words of Inputs without things: the current of a motor is not set.
+	Settings = Whole(settings)
 
 	// Outcomes are words of quantities that are measured in order to be predicted: loads, coefficients and levels.
 	Outcomes = Whole(`lift|drag|thrust|torque|force|moment|c[ldmtpqxyz]|k[tq]|f[xyz]|m[xyz]|o?a?spl|level|noise|` +

@@ -41,7 +41,8 @@ import (
 //   - 19: a first sample with signs for missing values is not a row of units
 //   - 20: names that differ only by a decimal point are two names
 //   - 21: further rows of positions below the names are not samples
-const ingestVersion = 21
+//   - 22: settings that are swept within a run, and samples far above full scale, are reported
+const ingestVersion = 22
 
 // Outputs of the tasks of this stage.
 const (

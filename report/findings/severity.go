@@ -7,14 +7,14 @@ import (
 var (
 	// spoiling lists the codes of findings that make data wrong, the worst first.
 	spoiling = []string{
-		"not-finite", "truncated", "stuck-column", "constant", "clipping",
+		"not-finite", "truncated", "stuck-column", "constant", "sweep", "full-scale", "numeric-header", "clipping",
 		"files-swapped", "speed-contradicted", "equal-rows", "far-run", "missing-code", "spikes", "level-apart", "gain-apart",
 		"constant-stretch", "cut-short", "speed-differs", "speed-shift",
 		"clock-backwards", "clock-gaps", "clock-useless", "odd-rate", "outlier-segment", "harmonic-drift", "drift", "trend",
 	}
 	// minor lists the codes of findings that are only worth knowing.
 	minor = []string{
-		"extra-data", "text-column", "numeric-header", "no-header", "misnamed-file", "unused-exclude", "unit-not-stated",
+		"extra-data", "text-column", "no-header", "misnamed-file", "unused-exclude", "unit-not-stated",
 		"simulated", "excluded", "rows-without-file",
 	}
 )

@@ -6,6 +6,7 @@ import (
 
 	"doubletake/ingest"
 	"doubletake/ingest/format"
+	"doubletake/ingest/recording"
 )
 
 // maxOpened bounds how many headers are read.
@@ -38,12 +39,26 @@ func (p *plan) readHeaders(files []string) {
 	p.chooseChannels(files, infos[0])
 	p.noteNumberedColumns(files, infos)
 
+	var warnings []ingest.Warning
+	for _, info := range infos {
+		warnings = append(warnings, info.Warnings...)
+	}
+
+	p.noteWarnings(warnings)
+
 	hasAttributes := func(f ingest.Format) bool { return f.Name == p.Format && f.Attributes }
 	if slices.ContainsFunc(format.All(), hasAttributes) {
 		p.takeAttributes(files, infos)
 	}
 
 	p.takeSidecars(files)
+}
+
+// noteWarnings notes what check says about headers: the first warning of each code.
+func (p *plan) noteWarnings(warnings []ingest.Warning) {
+	for _, warning := range recording.FirstOfCodes(warnings) {
+		p.note("%s: %s", filepath.Base(warning.Path), warning.Text)
+	}
 }
 
 // noteNumberedColumns notes text files whose columns have no names, and whose number of columns differs from the first

@@ -33,6 +33,7 @@ func (p *plan) fromResults(names *role.Sheet) bool {
 		return false
 	}
 
+	p.noteWarnings(s.Warnings)
 	p.leaveLacking(names)
 	p.settleNames(s, names)
 	if len(names.Files) == 1 {

@@ -11,6 +11,7 @@ import (
 
 	"doubletake/dsp"
 	"doubletake/ingest"
+	"doubletake/ingest/recording"
 	"doubletake/ingest/stats"
 	"doubletake/ingest/units"
 	"doubletake/train/numbers"
@@ -76,7 +77,7 @@ func inspectRecording(ctx context.Context, reader ingest.Reader) (*Recording, []
 		return nil, nil, err
 	}
 
-	recording := &Recording{
+	described := &Recording{
 		Format: info.Format, Encoding: info.Encoding, Attributes: info.Attributes,
 		Unread: info.Unread, Channels: make([]Channel, 0, len(info.Channels)),
 	}
@@ -93,6 +94,10 @@ func inspectRecording(ctx context.Context, reader ingest.Reader) (*Recording, []
 			First: floats(heads[i]),
 		}
 
+		if c.Unit == "full-scale" {
+			warnings = append(warnings, recording.WarnFullScale(info, i, s)...)
+		}
+
 		if n, ok := units.Coherent(c.Unit); ok {
 			channel.Converted = "to " + n.Unit + ": " + n.Formula()
 		}
@@ -101,14 +106,28 @@ func inspectRecording(ctx context.Context, reader ingest.Reader) (*Recording, []
 			channel.DurationS = float64(c.Samples) / c.RateHz
 		}
 
-		recording.Channels = append(recording.Channels, channel)
+		described.Channels = append(described.Channels, channel)
 	}
 
-	if err := addSpectra(ctx, reader, recording.Channels); err != nil {
+	if err := addSpectra(ctx, reader, described.Channels); err != nil {
 		return nil, nil, err
 	}
 
-	return recording, append(info.Warnings, warnings...), nil
+	return described, slices.Concat(info.Warnings, warnings, warnSweep(reader)), nil
+}
+
+// warnSweep returns a warning if a setting takes several values in the file.
+func warnSweep(reader ingest.Reader) []ingest.Warning {
+	info := reader.Info()
+	first := slices.IndexFunc(info.Channels, func(c ingest.Channel) bool { return c.Role() == "" && c.Samples > 1 })
+	if first < 0 {
+		return nil
+	}
+
+	whole := ingest.Run{ID: info.Path, Path: info.Path, Recordings: []ingest.Recording{{Channels: []int{first}}}}
+	run := recording.Run{Run: whole}
+
+	return run.WarnSweep(reader, false)
 }
 
 // addSpectra sets the spectra of the first channels that vary.
