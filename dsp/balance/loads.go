@@ -3,6 +3,7 @@ package balance
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -47,11 +48,12 @@ func (f *Loads) outcomeUnit(role, column, file string) string {
 	return unknownUnit
 }
 
-// need returns a condition of a recording, or an error if it is not known.
+// need returns a condition of a recording, or an error that lists the recording's conditions if it is not known.
 func (f *Loads) need(path string, rec ingest.Recording, name string) (float64, error) {
 	v, known := rec.Conditions[name]
 	if !known {
-		return 0, fault.At(path, "", "a condition "+name, fmt.Sprintf("conditions %v", f.Conditions), "")
+		stated := slices.Sorted(maps.Keys(rec.Conditions))
+		return 0, fault.At(path, "", "a condition "+name, fmt.Sprintf("conditions %v", stated), "")
 	}
 
 	return v, nil

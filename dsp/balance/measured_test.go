@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"doubletake/dsp"
 	"doubletake/ingest"
 	"doubletake/ingest/recording"
 	"doubletake/ingest/setting"
@@ -21,11 +22,20 @@ func TestDegrees(t *testing.T) {
 	assert.Equal(t, angles, degrees(angles, "deg"))
 }
 
-// If the angle is a condition, a recording that does not state it is an error, and is not taken for one at 0°.
-func TestMeasureWithoutAngle(t *testing.T) {
+// A condition that a recording does not state is an error with the conditions that it states, in order. Expected texts
+// by hand. The angle is a condition of the campaign, and is not taken for 0°; the speed is needed for coefficients.
+func TestMissingConditions(t *testing.T) {
 	campaign := &setting.Campaign{Balance: &setting.Balance{Angle: "alpha_deg"}}
-	loads := &Loads{Balance: &Balance{Campaign: campaign, Conditions: []string{"alpha_deg"}}}
-	rec := ingest.Recording{Conditions: map[string]float64{"u_inf_m_s": 20}}
-	_, err := loads.measure(context.Background(), &recording.File{Path: "run.csv"}, rec, nil)
-	require.EqualError(t, err, "run.csv: expected a condition alpha_deg, found conditions [alpha_deg]")
+	loads := &Loads{Balance: &Balance{Campaign: campaign, Model: &dsp.Settings{}, Conditions: []string{"alpha_deg"}}}
+	file := &recording.File{Path: "run.csv"}
+	rec := ingest.Recording{Conditions: map[string]float64{"yaw_deg": 0, "pressure_pa": 1e5}}
+
+	_, err := loads.measure(context.Background(), file, rec, nil)
+	require.EqualError(t, err, "run.csv: expected a condition alpha_deg, found conditions [pressure_pa yaw_deg]")
+
+	_, err = loads.angleOfAttack("run.csv", rec, &measured{})
+	require.EqualError(t, err, "run.csv: expected a condition alpha_deg, found conditions [pressure_pa yaw_deg]")
+
+	_, err = loads.dynamicPressure(file, rec, &measured{})
+	require.EqualError(t, err, "run.csv: expected a condition u_inf_m_s, found conditions [pressure_pa yaw_deg]")
 }
