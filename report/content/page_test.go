@@ -25,13 +25,6 @@ func details(t *testing.T, tab *table.Table, inputs string) *Data {
 	return NewData(tab, setOf(t, tab, inputs), dsp.NoiseBins(dsp.DefaultWindow))
 }
 
-// alike reports whether two slices agree to a rounding; NaN agrees with NaN.
-func alike(a, b []float64) bool {
-	return slices.EqualFunc(a, b, func(x, y float64) bool {
-		return math.IsNaN(x) && math.IsNaN(y) || math.Abs(x-y) <= 1e-9*(1+math.Abs(y))
-	})
-}
-
 // A small campaign is shown whole: conditions in order of appearance, their means,
 // and flags of upper bounds of either half.
 func TestDetailRows(t *testing.T) {
@@ -47,10 +40,15 @@ b   b#1       1000       2       4       50      60      true      false`), "rpm
 	assert.Equal(t, []string{"a", "b"}, d.Runs)
 
 	// (1+3+2+4)/4 and (10+20+50+60)/4; one pair at 2000/min.
-	assert.True(t, alike(d.Mean, []float64{2.5, 35, 6, 35}), "means %v", d.Mean)
+	assert.InDeltaSlice(t, []float64{2.5, 35, 6, 35}, d.Mean, 1e-9)
 
 	assert.Equal(t, []float64{1, 10, 5, 30, 2, 50}, d.Y1)
 	assert.Equal(t, []float64{3, 20, 7, 40, 4, 60}, d.Y2)
+
+	// Rows × outcomes, and conditions × outcomes: a mean is a bound if either half of one of its pairs is.
+	assert.Equal(t, []bool{false, false, false, false, false, true}, d.Bound1)
+	assert.Equal(t, []bool{false, false, false, true, false, false}, d.Bound2)
+	assert.Equal(t, []bool{false, true, false, true}, d.MeanBound)
 
 	require.Equal(t, (report.Quantity{Name: "rpm", Unit: "1/min"}), d.Inputs[0], "%+v, %+v", d.Inputs, d.Outcomes)
 	assert.Equal(t, "z", d.Outcomes[1].Name, "%+v, %+v", d.Inputs, d.Outcomes)
@@ -81,9 +79,7 @@ b   b         2 1   3`)
 	require.Len(t, sp.Seeds, 1)
 
 	s := sp.Seeds[0]
-	if !alike(s.Cov, []float64{0.5, 0.25}) {
-		t.Errorf("%+v", s)
-	}
+	assert.InDeltaSlice(t, []float64{0.5, 0.25}, s.Cov, 1e-9)
 
 	require.Len(t, nominal, 20)
 	assert.Equal(t, 0.5, nominal[9])
@@ -164,9 +160,7 @@ c   c#1       1250       1       2`)
 	d := details(t, tab, "rpm")
 	require.NoError(t, d.AddSpectra(spectraTable(t)))
 
-	if len(d.page.Spectra) != 2 { // zz is not a recording of the triplets, c#1 has no spectrum
-		t.Fatalf("%d spectra", len(d.page.Spectra))
-	}
+	require.Len(t, d.page.Spectra, 2) // zz is not a recording of the triplets, c#1 has no spectrum
 
 	sp := d.page.Spectra[1]
 	assert.Equal(t, 1, sp.Row)
@@ -187,9 +181,8 @@ c   c#1       1250       1       2`)
 	assert.Equal(t, [2]float64{19, 21}, s.Shaft)
 
 	// Cut at 38 + 0.75·2·19 = 66.5 Hz: bins 0 to 5.
-	if !alike(s.Level[1], []float64{level(1), level(1), level(1), level(1), level(4), level(1)}) {
-		t.Errorf("levels %v", s.Level[1])
-	}
+	levels := []float64{level(1), level(1), level(1), level(1), level(4), level(1)}
+	assert.InDeltaSlice(t, levels, s.Level[1], 1e-9)
 
 	l := s.Lines[1][0]
 	assert.Equal(t, 1.0, l.Order)
@@ -204,19 +197,15 @@ c   c#1       1250       1       2`)
 	assert.Equal(t, 20.0, o.Hz)
 	assert.True(t, math.IsNaN(o.Floor))
 
-	// The band about 251 Hz holds flat noise: its width in bins over 1.5.
-	for _, b := range s.Third {
-		if math.Abs(b.Centre-251.19) < 0.01 && math.Abs(b.Level-level((b.Hi-b.Lo)/10/1.5)) > 1e-9 {
-			t.Errorf("%+v, expected %g", b, level((b.Hi-b.Lo)/10/1.5))
-		}
-	}
-
-	assert.NotEmpty(t, s.Third, "no third-octave band")
+	// The band about 10^2.4 = 251 Hz holds flat noise: its width in bins over 1.5.
+	k := slices.IndexFunc(s.Third, func(b report.ThirdOctave) bool { return math.Abs(b.Centre-251.19) < 0.01 })
+	require.GreaterOrEqual(t, k, 0, "the third-octave band about 251 Hz is not among %+v", s.Third)
+	width := math.Pow(10, 2.45) - math.Pow(10, 2.35)
+	assert.InDelta(t, level(width/10/1.5), s.Third[k].Level, 1e-9, "level of the third-octave band about 251 Hz")
 
 	none := details(t, tab, "rpm")
-	err := none.AddSpectra(tabletest.MustParse(t, "recording\na#1\na#1"))
-	require.NoError(t, err)
-	assert.Nil(t, none.page.Shown, "a table without spectra: %v", err)
+	require.NoError(t, none.AddSpectra(tabletest.MustParse(t, "recording\na#1\na#1")))
+	assert.Nil(t, none.page.Shown, "a table without spectra")
 
 	unpaired := spectraTable(t)
 	unpaired.Column("recording").Strings[1] = "other"
@@ -224,7 +213,8 @@ c   c#1       1250       1       2`)
 }
 
 // The background is added to the spectrum that is shown, in its unit. By hand: a
-// density of 0.02 Pa²/Hz in bins of 10 Hz reads 0.02·15 Pa² (Hann).
+// density of 0.02 Pa²/Hz in bins of 10 Hz reads 0.02·15 Pa² (Hann). The density already contains the tones, so the
+// tone in bin 3 adds nothing.
 func TestBackground(t *testing.T) {
 	tab := tabletest.MustParse(t, "run recording rpm[1/min] y_1 y_2\nb b#1 1200 1 2")
 	d := details(t, tab, "rpm")
@@ -255,7 +245,7 @@ func TestBackground(t *testing.T) {
 	require.Equal(t, []string{"quiet.wav"}, s.BackgroundFrom, "%+v", s)
 	require.Len(t, s.Background, len(s.Level[0]), "%+v", s)
 
-	assert.InDelta(t, level(0.02*15), s.Background[1], 1e-9, "background dB")
+	assert.InDeltaSlice(t, slices.Repeat([]float64{level(0.02 * 15)}, 6), s.Background, 1e-9, "background dB")
 
 	recs.Column("unit").Strings[0] = "full-scale"
 	assert.ErrorContains(t, d.AddBackground(recorded, recs), "b#1")
