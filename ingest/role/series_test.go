@@ -2,21 +2,10 @@ package role
 
 import (
 	"math"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 )
-
-// repeated returns each value as often as the number before it states: repeated(3, 0, 2, 1) is 0, 0, 0, 1, 1.
-func repeated(countsAndValues ...float64) []float64 {
-	var values []float64
-	for i := 0; i < len(countsAndValues); i += 2 {
-		values = append(values, slices.Repeat(countsAndValues[i+1:i+2], int(countsAndValues[i]))...)
-	}
-
-	return values
-}
 
 // Even steps and rises of hand-written values. NaN neither rises nor falls.
 func TestSeries(t *testing.T) {
