@@ -287,8 +287,8 @@ func TestTexEscape(t *testing.T) {
 	}
 }
 
-// metrics.json reads back with an ordinary decoder: names and finite numbers to the bit, but −0 as 0. An infinite number
-// is undefined.
+// metrics.json reads back with an ordinary decoder: names and finite numbers to the bit, but −0 as 0. An infinite
+// number is undefined.
 func TestMetricsJSON(t *testing.T) {
 	e := hostileExperiment([]string{"<script>", "a|b", "羽根"})
 	third := 1.0 / 3
