@@ -278,6 +278,27 @@ func TestInterpolateWithoutNumbers(t *testing.T) {
 	assert.Equal(t, 5.0, between.y[1], "between two rows")
 }
 
+// Two units that were measured at the ends of a range. Expected: both have rows at all set points, and the ends are the
+// numbers of the range. 1.7 + (3.9 − 1.7) is 3.9000000000000004 in binary numbers, and 0.2 + (0.9 − 0.2) is
+// 0.8999999999999999.
+func TestInterpolateUpToTheEnds(t *testing.T) {
+	for _, ends := range [][2]float64{{1.7, 3.9}, {0.2, 0.9}, {0, 1}, {-3.9, -1.7}, {2, 2}} {
+		c := &comparison{}
+		for side, unit := range []string{"a", "b"} {
+			for _, x := range ends {
+				c.rows = append(c.rows, row{side: side, unit: unit, x: []float64{x}, y: []float64{1}})
+			}
+		}
+
+		c.interpolate()
+		require.Len(t, c.rows, 2*setPoints, "%v", ends)
+		assert.Equal(t, ends[0], c.rows[0].x[0], "first of %v", ends)
+		assert.Equal(t, ends[1], c.rows[setPoints-1].x[0], "last of %v", ends)
+	}
+
+	assert.Empty(t, commonPoints(2, 1), "a range that no unit has")
+}
+
 // A value that a program writes for no value, whose square is infinite. Expected: an error that names its row.
 func TestHugeOutcome(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pairs.csv")

@@ -31,16 +31,31 @@ func (c *comparison) interpolate() {
 		curves = append(curves, curve)
 	}
 
-	low, high := commonRange(curves)
+	points := commonPoints(commonRange(curves))
 	c.rows = nil
 	for _, curve := range curves {
-		for point := range setPoints {
-			x := low + (high-low)*float64(point)/(setPoints-1)
-			if r, ok := interpolated(curve, x); ok && low <= high {
+		for _, x := range points {
+			if r, ok := interpolated(curve, x); ok {
 				c.rows = append(c.rows, r)
 			}
 		}
 	}
+}
+
+// commonPoints returns evenly spaced set points from low to high, or none if low is above high.
+func commonPoints(low, high float64) []float64 {
+	if low > high {
+		return nil
+	}
+
+	points := make([]float64, setPoints)
+	for i := range points {
+		points[i] = low + (high-low)*float64(i)/(setPoints-1)
+	}
+
+	points[setPoints-1] = high // the sum may be above it by its last digit, which no unit reaches
+
+	return points
 }
 
 // commonRange returns the range that most units reach: at either end, three quarters of the units of each side have
