@@ -35,6 +35,7 @@ func TestWatcher(t *testing.T) {
 
 	assert.Contains(t, look(t, w), "No journal of a run")
 
+	began := time.Now()
 	s.begin()
 	until(t, "three tasks are at work", func() bool { return len(atWork(w)) == 3 })
 
@@ -54,16 +55,20 @@ func TestWatcher(t *testing.T) {
 	first := atWork(w)[0]
 	assert.True(t, strings.HasPrefix(first.ID, "e/ingest/"), first.ID)
 	assert.Equal(t, host, first.Where)
-	assert.True(t, strings.HasPrefix(first.Since(), time.Now().Format("2006-")), first.Since())
+	assert.WithinRange(t, first.since, began, time.Now())
 
 	page := look(t, w)
 	assert.Contains(t, page, `http-equiv="refresh" content="5"`, "browsers load the page again")
+	assert.Contains(t, page, "test &lt;1&gt;", "names are escaped")
 	assert.NotContains(t, page, "test <1>", "names are escaped")
 
 	s.gates["e/ingest/c.wav"] <- s.failing()
 	s.gates["e/ingest/a.wav"] <- nil
 	s.gates["e/ingest/b.wav"] <- nil
-	until(t, "one failed, the trainings began", func() bool { return stageNow(w, "train").Running == 2 })
+	until(t, "one failed, the trainings began", func() bool {
+		now := w.read(time.Now())
+		return now.stage("ingest").Failed == 1 && now.stage("train").Running == 2
+	})
 
 	failed := w.read(time.Now()).tasksIn("failed")
 	require.Len(t, failed, 1)
@@ -77,8 +82,9 @@ func TestWatcher(t *testing.T) {
 	assert.True(t, strings.HasSuffix(tail, "<script>last()</script> line"), "%.80q", tail)
 
 	page = look(t, w)
-	assert.Contains(t, page, "last()", "the page shows the log")
+	assert.Contains(t, page, "&lt;script&gt;last()&lt;/script&gt; line", "the log is escaped")
 	assert.NotContains(t, page, "<script>last", "the log is escaped")
+	assert.Contains(t, page, "the microphone fell &lt;i&gt;down&lt;/i&gt;", "the error is escaped")
 	assert.NotContains(t, page, "<i>down", "the error is escaped")
 
 	ingest = stageNow(w, "ingest")
@@ -100,6 +106,12 @@ func TestWatcher(t *testing.T) {
 
 	// A new watcher has only the work directory.
 	assert.Contains(t, look(t, New(s.dir)), "Ended with failures")
+}
+
+// The time at which a task began is shown as a date and a time of day. Expected text by hand.
+func TestSince(t *testing.T) {
+	began := time.Date(2026, time.January, 2, 3, 4, 5, 6, time.Local)
+	assert.Equal(t, "2026-01-02 03:04:05", (&task{since: began}).Since())
 }
 
 // title returns the state of a watcher's run as it is now.
