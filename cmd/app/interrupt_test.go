@@ -87,7 +87,8 @@ type moment struct {
 }
 
 // moments returns when runs are interrupted: after some tasks were done, and while a training is at work. With
-// DOUBLETAKE_LONG=1, there is a moment in every stage. SIGINT and SIGTERM have the same effect.
+// DOUBLETAKE_LONG=1, there is a moment in every stage but the report, whose tasks may be over before the signal comes.
+// SIGINT and SIGTERM have the same effect.
 func moments() []moment {
 	if !longtest.IsLong() {
 		return []moment{{"ingest", "done", 2, syscall.SIGTERM}, {"train", "start", 1, os.Interrupt}}
@@ -222,7 +223,7 @@ func TestInterruptedTraining(t *testing.T) {
 			continue
 		}
 
-		second(t, dir, cmd.Process.Pid)
+		assertSecondRefused(t, dir, cmd.Process.Pid)
 		signalled = true
 
 		require.NoError(t, cmd.Process.Signal(os.Interrupt))
@@ -234,8 +235,8 @@ func TestInterruptedTraining(t *testing.T) {
 	assert.Equal(t, 130, cmd.ProcessState.ExitCode(), "exit status")
 }
 
-// second starts another run while the process pid runs one, and checks that it is refused.
-func second(t *testing.T, dir string, pid int) {
+// assertSecondRefused starts another run while the process pid runs one, and checks that it is refused.
+func assertSecondRefused(t *testing.T, dir string, pid int) {
 	t.Helper()
 	cmd, lines, stdout := start(t, dir, "run", "--progress", "none")
 

@@ -102,7 +102,7 @@ func TestWatcher(t *testing.T) {
 	assert.Contains(t, page, `Ended with failures <span class="chip failed">85 %</span>`, "6 of 7 tasks, rounded down")
 	assert.Contains(t, page, `href="report"`)
 	assert.Contains(t, page, "At work: 0")
-	assert.NotContains(t, page, "not renewed", "the report is this run's")
+	assert.NotContains(t, page, "has not renewed", "the report is this run's")
 
 	// A new watcher has only the work directory.
 	assert.Contains(t, look(t, New(s.dir)), "Ended with failures")
@@ -120,13 +120,15 @@ func title(w *Watcher) string {
 	return w.state(w.read(now), now).title
 }
 
-// A run that goes on is shown as running, and after an interrupt as interrupted.
+// A run that goes on is shown as running, and after an interrupt as interrupted. The report is an earlier run's.
 func TestInterrupted(t *testing.T) {
 	s := newStub(t)
+	testfile.Write(t, filepath.Join(s.dir, "report.html"), "the report of an earlier run")
 	w := New(s.dir)
 	s.begin()
 	until(t, "tasks are at work", func() bool { return len(atWork(w)) == 3 })
 	assert.Equal(t, "Running", title(w))
+	assert.Contains(t, look(t, w), "; this run has not renewed it yet")
 
 	s.stop()
 	<-s.over
