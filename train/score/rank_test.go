@@ -10,9 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The differences 1, 1, 3, 3 in two runs, the same for both seeds, have the mean 2. The means of the runs are 1 and 3
-// about 2: by the factor G/(G−1) of ClusteredMean, the squared standard error is 2·(2² + 2²)/4² = 1. Seeds that differ
-// by ±½ have the variance ½, and add half of it.
+// The differences 1, 1, 3, 3 in two runs, the same for both seeds, have the mean 2. The sums 2 and 6 of the runs are 2
+// below and 2 above twice the mean: by the formula of ClusteredMean, the squared standard error is
+// 2/(2−1)·(2² + 2²)/4² = 1. If the means of the two seeds are 2 + ½ and 2 − ½, their variance is ½, and half of it is
+// added.
 func TestRankingByHand(t *testing.T) {
 	best := []float64{1, 2, 3, 4}
 	add := func(differences ...float64) []float64 {
@@ -51,7 +52,8 @@ func TestRankingLeavesOutUndefined(t *testing.T) {
 	assert.Nil(t, Ranking([][][]float64{{undefined}}, []int{0, 1, 2}), "no method with a mean")
 }
 
-// A difference is small if its upper limit is at most 0.1 for NLL, and a tenth of the best score for CRPS.
+// A difference is small if its upper limit, above + margin, is at most 0.1 for NLL and the ratio, and at most a tenth
+// of the best score for CRPS and RMSE. Expected by hand: 0.01 + 0.014 ≤ 0.1·0.25 < 0.01 + 0.016.
 func TestStanding(t *testing.T) {
 	for _, c := range []struct {
 		key                 string
@@ -74,24 +76,28 @@ func TestStanding(t *testing.T) {
 }
 
 // Two seeds that scatter leave one degree of freedom, for which Student's 97.5 % quantile is 12.7: a difference of nine
-// standard errors may be chance. The same difference in two seeds that agree is not.
+// standard errors may be chance. The same difference in two seeds that agree is not: its standard error is far smaller.
 func TestRankingOfScatteringSeeds(t *testing.T) {
 	const rows = 40
 	run := make([]int, rows)
 	none := make([]float64, rows)
-	some := make([]float64, rows)
-	more := make([]float64, rows)
+	eight := make([]float64, rows)
+	nine := make([]float64, rows)
+	ten := make([]float64, rows)
 	for i := range rows {
 		run[i] = i
-		some[i] = 8 + 0.01*float64(i%2)
-		more[i] = 10 + 0.01*float64(i%2)
+		eight[i] = 8 + 0.01*float64(i%2)
+		nine[i] = 9 + 0.01*float64(i%2)
+		ten[i] = 10 + 0.01*float64(i%2)
 	}
 
-	r := Ranking([][][]float64{{none, none}, {some, more}}, run)
+	r := Ranking([][][]float64{{none, none}, {eight, ten}}, run)
+	assert.InDelta(t, 9.005, r[1].Above, 1e-12)
 	assert.InDelta(t, 9, r[1].Above/r[1].SE, 0.5, "standard errors between the methods")
 	assert.False(t, r[1].Worse, "seeds that scatter")
 
-	r = Ranking([][][]float64{{none, none}, {more, more}}, run)
+	r = Ranking([][][]float64{{none, none}, {nine, nine}}, run)
+	assert.InDelta(t, 9.005, r[1].Above, 1e-12)
 	assert.True(t, r[1].Worse, "seeds that agree")
 }
 

@@ -8,6 +8,7 @@ import (
 	"hash/crc32"
 	"log"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"doubletake/ingest"
@@ -73,15 +74,21 @@ func TestTruth(t *testing.T) {
 	}
 }
 
-// An array that does not fit into memory is read forwards and backwards. Its values follow from the formula in
-// make.py. No temporary file is left.
+// Of an array of 6 MiB, package spool keeps 4 MiB in memory and the rest in a temporary file, without which values at
+// the end cannot be read. The array is read forwards and backwards. Its values follow from the formula in make.py. No
+// temporary file is left.
 func TestLarge(t *testing.T) {
 	dir := t.TempDir()
+	large := ingesttest.Testdata(t, "truth/large.npz")
+	x := make([]float64, 1)
+
+	t.Setenv("TMPDIR", filepath.Join(dir, "missing"))
+	_, err := ingesttest.Open(t, Format, large, ingest.Options{}).Read([]int{0}, 600000, [][]float64{x})
+	require.ErrorContains(t, err, "write the temporary file")
+
 	t.Setenv("TMPDIR", dir)
 
-	r := ingesttest.Open(t, Format, ingesttest.Testdata(t, "truth/large.npz"), ingest.Options{})
-
-	x := make([]float64, 1)
+	r := ingesttest.Open(t, Format, large, ingest.Options{})
 	for _, i := range []int64{0, 5000, 500000, 524287, 524288, 524000, 786431, 3, 600000} {
 		n, err := r.Read([]int{0}, i, [][]float64{x})
 		require.NoError(t, err, "value %d", i)
@@ -114,6 +121,8 @@ func archive(t testing.TB, data []byte, headers ...zip.FileHeader) []byte {
 	return b.Bytes()
 }
 
+// Archives with one fault each are refused when they are opened or read, with the reason. Of two arrays with
+// one name, the second is listed as not read.
 func TestRefused(t *testing.T) {
 	x := ingesttest.NPY("|u1", false, bytes.Repeat([]byte("0123456789"), 1000), 10000)
 	var b bytes.Buffer

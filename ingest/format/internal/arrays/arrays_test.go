@@ -13,7 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// An array with two axes has a channel for each index of the shorter axis. An attribute states the sampling period.
+// An array of 3 × 2 numbers whose first axis is time (Axis 0) has two channels. An attribute states the sampling
+// period.
 func Example() {
 	r := arrays.New(ingest.Info{Path: "run.mat", Format: "mat"})
 	r.Attribute("dt", "0.001")
@@ -81,9 +82,9 @@ func TestSignalsOfTestlab(t *testing.T) {
 // and the steps of a clock, and the increment of a waveform and a channel Time.
 func TestContradictingRates(t *testing.T) {
 	for _, c := range []struct{ own, file, name, want string }{
-		{"fs", "fs", "x", "1000 for the sampling rate or period, its group or the file 500"},
+		{"fs", "fs", "x", "its own attribute gives 1000 for the sampling rate or period, its group or the file 500"},
 		{"fs", "", "time", "a rate of 1000 Hz, the steps of channel time give 500 Hz"},
-		{"wf_increment", "", "Time", "the steps of channel Time give 500 Hz"},
+		{"wf_increment", "", "Time", "a rate of 1000 Hz, the steps of channel Time give 500 Hz"},
 		{"fs", "", "x", ""},
 		{"", "fs", "time", ""},
 	} {
