@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -90,6 +91,7 @@ var programs = map[string]map[string]string{
 		"qsub": `n=$(printf '%s\n' "$@" | sed -n 's/^1-//p') # number of parts, from -J 1-N
 for s; do :; done # s: the last argument, the script
 for i in $(seq ${n:-1}); do PBS_ARRAY_INDEX=$i sh "$s" >/dev/null 2>&1 </dev/null & done
+echo "3 of 20 jobs" >&2 # a site's message
 echo "17[].host"`,
 		"qstat": `echo "17[1].host dt-x root 0 R workq"`, "qdel": `:`,
 	},
@@ -255,6 +257,22 @@ func TestRefusedSubmission(t *testing.T) {
 	lines, err := os.ReadFile(tried)
 	require.NoError(t, err)
 	assert.Equal(t, "x\nx\nx\n", string(lines), "one line for each call of the command")
+}
+
+// A queue that does not exist, whose name is a word of errors that pass. The run ends nevertheless after three calls.
+func TestRefusedQueue(t *testing.T) {
+	dir := t.TempDir()
+	o, _ := useScheduler(t, "pbs", dir)
+	o.Settings.Partition = "retry"
+	qsub, err := exec.LookPath("qsub")
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(qsub, []byte("#!/bin/sh\necho 'qsub: Unknown queue' >&2\nexit 170\n"), 0o755))
+
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+
+	_, err = engine.Run(ctx, plan(dir), engine.Options{Executor: command.New(o)})
+	assert.ErrorContains(t, err, "exit status 170: qsub: Unknown queue")
 }
 
 // A status command that hangs, and whose child keeps its output open, does not stop the run. The test waits for neither

@@ -46,14 +46,16 @@ func (e *Executor) ask(now time.Time) {
 	}()
 }
 
-// listQueue calls the scheduler's command that lists the queue and returns its output.
+// listQueue calls the scheduler's command that lists the queue and returns its standard output.
 func (e *Executor) listQueue() (output string, err error) {
 	words, err := e.options.Scheduler.Queue()
 	if err != nil {
 		return "", err
 	}
 
-	return callWithin(e.ctx, maxQueueTime, e.root, words)
+	out, err := callWithin(e.ctx, maxQueueTime, e.root, words)
+
+	return out.stdout, err
 }
 
 // answer takes the output of the command that lists the queue, which was called at the time asked. It drops an error:
@@ -134,12 +136,12 @@ func (e *Executor) reason(s *submission) string {
 		return "Ask the scheduler why they wait (qstat; executor.status has it asked). "
 	}
 
-	text, err := callWithin(e.ctx, maxStatusTime, e.root, words)
+	out, err := callWithin(e.ctx, maxStatusTime, e.root, words)
+	text := out.all()
 	if err != nil {
 		text = err.Error()
 	}
 
-	text = strings.TrimSpace(text)
 	text = strings.ToValidUTF8(text[:min(len(text), maxStatusBytes)], "?")
 
 	return fmt.Sprintf("%q says:\n    %s\n", strings.Join(words, " "), strings.ReplaceAll(text, "\n", "\n    "))

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -29,17 +28,21 @@ const (
 	maxSubmitTime = 90 * time.Second
 )
 
-// passing matches the messages of errors that pass: the scheduler is away or busy, or has as many jobs as it takes.
-var passing = regexp.MustCompile(`(?i)unable to contact|connect|timed out|temporar|communication|try again|retry|` +
-	`submit limit|deadline exceeded|signal: killed`)
-
-// number matches a number, such as the identifier of a job.
-var number = regexp.MustCompile(`\d+`)
+var (
+	// passing matches the messages of errors that pass: the scheduler is away or busy, or has as many jobs as it takes.
+	passing = regexp.MustCompile(`(?i)unable to contact|\bconnect|timed out|\btemporar|\bcommunication|` +
+		`\btry again\b|\bretry|submit limit|deadline exceeded|signal: killed`)
+	// number matches a number, such as the identifier of a job.
+	number = regexp.MustCompile(`\d+`)
+	// leadingNumber matches a number at the beginning of a line, where all schedulers print the identifier of a job.
+	leadingNumber = regexp.MustCompile(`(?m)^\d+`)
+)
 
 // submission is the work of one call of a command that submits: all parts of an array job, or one part.
 type submission struct {
 	command  []string  // the words of the command
 	path     string    // the script, or the file that describes it: the last word
+	group    string    // group of the settings of its jobs, see Executor.settings
 	parts    int       // number of parts
 	open     int       // number of parts that may be in the queue
 	id       string    // identifier of the job; "" if it is not known
@@ -76,7 +79,7 @@ func (e *Executor) submit(now time.Time) {
 	}
 
 	for _, group := range slices.Sorted(maps.Keys(groups)) {
-		e.submitGroup(groups[group])
+		e.submitGroup(group, groups[group])
 	}
 }
 
@@ -90,23 +93,22 @@ func (e *Executor) endPending(err error) {
 }
 
 // submitGroup divides tasks whose jobs have the same settings into parts, and submits as many parts as are allowed now.
-func (e *Executor) submitGroup(group []*task) {
-	set, _ := e.settings(group[0].work.Task.Stage)
-	limit := cmp.Or(set.MaxRunning, e.options.Parts)
+func (e *Executor) submitGroup(group string, pending []*task) {
+	set, _ := e.settings(pending[0].work.Task.Stage)
 
 	seconds := 0.0
 	var tasks []*engine.Task
 	inHand := map[*engine.Task]*task{}
-	for _, task := range group {
+	for _, task := range pending {
 		seconds += task.work.Expect
 		tasks = append(tasks, task.work.Task)
 		inHand[task.work.Task] = task
 	}
 
-	count := min(limit, len(tasks), int(seconds/partSeconds)+1)
+	count := min(e.limit(set), len(tasks), int(seconds/partSeconds)+1)
 
 	var parts [][]*task
-	for i := range min(count, limit-len(e.parts)) {
+	for i := range min(count, e.room(group, set)) {
 		var part []*task
 		for _, task := range engine.Part(tasks, i+1, count) {
 			part = append(part, inHand[task])
@@ -115,13 +117,32 @@ func (e *Executor) submitGroup(group []*task) {
 	}
 
 	if len(parts) > 0 {
-		e.start(set, parts)
+		e.start(group, set, parts)
 	}
+}
+
+// limit returns how many parts may wait or run at a time if their jobs have the given settings.
+func (e *Executor) limit(set job.Settings) int { return cmp.Or(set.MaxRunning, e.options.Parts) }
+
+// room returns how many more parts of a group may be submitted now. The limit of the group's settings counts the parts
+// of the group alone. The limit of the settings of all jobs counts all parts; a greater limit of a group replaces it.
+func (e *Executor) room(group string, set job.Settings) int {
+	ofGroup := 0
+	for _, p := range e.parts {
+		if p.submission.group == group {
+			ofGroup++
+		}
+	}
+
+	limit := e.limit(set)
+	total := max(limit, e.limit(e.options.Settings))
+
+	return min(limit-ofGroup, total-len(e.parts))
 }
 
 // start removes the tasks of parts from the pending tasks, and submits the parts: to a scheduler as one array job, with
 // a user's command one by one.
-func (e *Executor) start(set job.Settings, parts [][]*task) {
+func (e *Executor) start(group string, set job.Settings, parts [][]*task) {
 	taken := map[*task]bool{}
 	for _, task := range slices.Concat(parts...) {
 		taken[task] = true
@@ -130,24 +151,24 @@ func (e *Executor) start(set job.Settings, parts [][]*task) {
 	e.pending = slices.DeleteFunc(e.pending, func(t *task) bool { return taken[t] })
 
 	if e.options.Scheduler != nil {
-		e.startSubmission(set, parts)
+		e.startSubmission(group, set, parts)
 		return
 	}
 
 	for i := range parts {
-		e.startSubmission(set, parts[i:i+1])
+		e.startSubmission(group, set, parts[i:i+1])
 	}
 }
 
 // startSubmission writes the plans and the script of a submission, and launches it in a goroutine.
-func (e *Executor) startSubmission(set job.Settings, parts [][]*task) {
+func (e *Executor) startSubmission(group string, set job.Settings, parts [][]*task) {
 	e.submitted++
 	array := job.Array{
 		Settings: set, Name: fmt.Sprintf("dt-%s-%d", e.run, e.submitted), Parts: len(parts), Dir: e.partsDir(),
 		Words: []string{e.program, "exec", "--plan", planFile},
 		Avoid: slices.DeleteFunc(slices.Clone(e.blind), func(node string) bool { return node == "" }),
 	}
-	s := &submission{parts: len(parts), open: len(parts)}
+	s := &submission{group: group, parts: len(parts), open: len(parts)}
 	e.submissions = append(e.submissions, s)
 
 	var planned []*part
@@ -280,9 +301,8 @@ func (e *Executor) launch(s *submission, array job.Array) {
 	defer e.launching.Add(-1)
 
 	for try := 1; e.ctx.Err() == nil; try++ {
-		output, err := e.callSubmit(s, array)
+		id, err := e.callSubmit(s, array)
 		if err == nil {
-			id := number.FindString(output)
 			e.post(func() { e.accept(s, id) })
 
 			return
@@ -294,8 +314,8 @@ func (e *Executor) launch(s *submission, array job.Array) {
 			return
 		}
 
-		err = fmt.Errorf("submit by %q: %w", strings.Join(s.command, " "), err)
 		passes := e.options.Scheduler != nil && passing.MatchString(err.Error())
+		err = fmt.Errorf("submit by %q: %w", strings.Join(s.command, " "), err)
 
 		if try >= maxLaunches && !passes {
 			e.post(func() { e.fatal = cmp.Or(e.fatal, err) })
@@ -328,15 +348,19 @@ func (e *Executor) pauseAfter(try int) bool {
 	}
 }
 
-// callSubmit calls the command that submits parts and returns what it printed. A user's command may take as long as
-// the part. An interrupt ends it, but not a scheduler's command: the job could not be cancelled without its identifier.
-func (e *Executor) callSubmit(s *submission, array job.Array) (output string, err error) {
+// callSubmit calls the command that submits parts and returns the identifier of the job, or "" if the command printed
+// none. A user's command may take as long as the part. An interrupt ends it, but not a scheduler's command: the job
+// could not be cancelled without its identifier.
+func (e *Executor) callSubmit(s *submission, array job.Array) (id string, err error) {
 	words := append(slices.Clip(s.command), s.path)
 	if e.options.Scheduler == nil {
-		return call(e.ctx, partDir(array, 1), words)
+		out, err := call(e.ctx, partDir(array, 1), words)
+		return number.FindString(out.all()), err
 	}
 
-	return callWithin(context.WithoutCancel(e.ctx), maxSubmitTime, array.Dir, words)
+	out, err := callWithin(context.WithoutCancel(e.ctx), maxSubmitTime, array.Dir, words)
+
+	return leadingNumber.FindString(out.stdout), err
 }
 
 // accept notes the job of a submission, if there is a command that cancels it. id is "" if the command that submitted
@@ -385,44 +409,4 @@ func (e *Executor) noteJob(words []string) error {
 	_, err = file.Write(append(line, '\n'))
 
 	return errors.Join(err, file.Close())
-}
-
-// callWithin is call with a limit on the time that the command may take.
-func callWithin(ctx context.Context, longest time.Duration, dir string, words []string) (output string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, longest)
-	defer cancel()
-
-	return call(ctx, dir, words)
-}
-
-// call runs a command in the folder dir and returns what it printed. The environment has no variables that change what
-// Slurm's commands do: the driver may itself run in a job, and the user may have set options for other jobs.
-func call(ctx context.Context, dir string, words []string) (output string, err error) {
-	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
-	cmd.Dir = dir
-	cmd.WaitDelay = time.Second // a child of the command may live on and keep its output open
-	cmd.Env = slices.DeleteFunc(os.Environ(), changesSlurm)
-
-	printed, err := cmd.CombinedOutput()
-	if err == nil || errors.Is(err, exec.ErrWaitDelay) {
-		return string(printed), nil
-	}
-
-	return string(printed), fmt.Errorf("%w: %s", err, strings.TrimSpace(string(printed)))
-}
-
-// changesSlurm reports whether a variable of the environment, NAME=VALUE, changes what Slurm's commands do. SLURM_CONF
-// does not: it is the path of the cluster's configuration, without which the commands do not find the cluster.
-func changesSlurm(variable string) bool {
-	if strings.HasPrefix(variable, "SLURM_CONF=") {
-		return false
-	}
-
-	for _, prefix := range []string{"SLURM_", "SBATCH_", "SQUEUE_", "SCANCEL_"} {
-		if strings.HasPrefix(variable, prefix) {
-			return true
-		}
-	}
-
-	return false
 }
