@@ -4,6 +4,7 @@ package campaign
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"doubletake/ingest"
@@ -76,45 +77,83 @@ func (f *Facts) meets(exclusion setting.Exclusion) bool {
 	return slices.ContainsFunc(f.Known, exclusion.Holds)
 }
 
-// withoutExcluded returns a run without the recordings of channels that are left out of it. It returns an error if a
-// channel does not exist, or if no recording is left.
-func (f *Facts) withoutExcluded(name string, info ingest.Info, run ingest.Run) (ingest.Run, error) {
-	var left []ingest.Recording
-	for _, recording := range run.Recordings {
-		isExcluded, err := f.excludesChannel(info, recording)
+// withoutExcluded returns the runs of a file without the recordings of channels that are left out of them. name is the
+// file's name for messages. withoutExcluded warns of exclusions that leave out nothing. It returns an error if a
+// channel does not exist, or if a run has no recording left.
+func (s *Source) withoutExcluded(name string, f *Facts, info ingest.Info, runs []ingest.Run) ([]ingest.Run,
+	[]ingest.Warning, error,
+) {
+	excluded := map[string]bool{} // by the ID of a recording
+	var warnings []ingest.Warning
+	for _, exclusion := range f.WithoutChannels {
+		list, err := s.excludedBy(exclusion, name, info, runs)
 		if err != nil {
-			return ingest.Run{}, err
+			return nil, nil, err
 		}
 
-		if !isExcluded {
-			left = append(left, recording)
+		if len(list) == 0 {
+			warnings = append(warnings, UnusedExclude(name, exclusion.String()))
+		}
+
+		for _, recording := range list {
+			excluded[recording.ID] = true
 		}
 	}
 
-	if len(left) == 0 {
-		return ingest.Run{}, fault.At(name, run.Place(""), "a channel that is left", "all are excluded",
-			"leave the file out with exclude under ingest")
+	isExcluded := func(recording ingest.Recording) bool { return excluded[recording.ID] }
+	left := slices.Clone(runs)
+	for i, run := range runs {
+		left[i].Recordings = slices.DeleteFunc(slices.Clone(run.Recordings), isExcluded)
+		if len(left[i].Recordings) == 0 {
+			return nil, nil, fault.At(name, run.Place(""), "a channel that is left", "all are excluded",
+				"leave the file out with exclude under ingest")
+		}
 	}
 
-	run.Recordings = left
-
-	return run, nil
+	return left, warnings, nil
 }
 
-// excludesChannel reports whether a recording of one channel is left out.
-func (f *Facts) excludesChannel(info ingest.Info, recording ingest.Recording) (bool, error) {
-	values := condition.Values{Numbers: recording.Conditions, Names: recording.Labels}
-	for _, exclusion := range f.WithoutChannels {
-		channel, err := ingest.FindChannel(info, exclusion.Channel)
-		if err != nil {
-			return false, err
-		}
+// excludedBy returns the recordings that an exclusion of a channel leaves out of a file.
+func (s *Source) excludedBy(exclusion setting.Exclusion, name string, info ingest.Info, runs []ingest.Run) (
+	[]ingest.Recording, error,
+) {
+	channel, err := ingest.FindChannel(info, exclusion.Channel)
+	if err != nil {
+		return nil, err
+	}
 
-		isMeant := exclusion.Where == nil || exclusion.Holds(values)
-		if isMeant && channel == recording.Channels[0] {
-			return true, nil
+	var list []ingest.Recording
+	for _, run := range runs {
+		for _, recording := range run.Recordings {
+			if recording.Channels[0] != channel {
+				continue
+			}
+
+			isMeant := exclusion.Where == nil
+			if !isMeant {
+				isMeant, err = s.meets(exclusion, name, recording)
+			}
+
+			if err != nil {
+				return nil, err
+			}
+
+			if isMeant {
+				list = append(list, recording)
+			}
 		}
 	}
 
-	return false, nil
+	return list, nil
+}
+
+// meets reports whether a recording has the conditions that an exclusion names. An exclusion names conditions as the
+// tables have them, and meets converts the recording's conditions to compare them.
+func (s *Source) meets(exclusion setting.Exclusion, name string, recording ingest.Recording) (bool, error) {
+	recording.Conditions = maps.Clone(recording.Conditions)
+	if err := s.convertRecording(name, recording); err != nil {
+		return false, err
+	}
+
+	return exclusion.Holds(condition.Values{Numbers: recording.Conditions, Names: recording.Labels}), nil
 }

@@ -126,6 +126,15 @@ func (s *Source) convert(conditions map[string]float64, labels map[string]string
 	return s.Derive.AddConditions(conditions, labels)
 }
 
+// convertRecording converts the conditions of a recording. name is its file's name for messages.
+func (s *Source) convertRecording(name string, rec ingest.Recording) error {
+	if err := s.convert(rec.Conditions, rec.Labels); err != nil {
+		return fault.At(name, strings.TrimPrefix(rec.ID, name), "a finite number", err.Error(), "")
+	}
+
+	return nil
+}
+
 // Runs assembles the runs of an open file with their conditions, without the channels that are left out of it. name is
 // the file's name for messages. Runs returns a *fault.Error about conditions that contradict each other or the file.
 func (s *Source) Runs(ctx context.Context, rd ingest.Reader, name string, f *Facts) ([]ingest.Run, []ingest.Warning,
@@ -151,18 +160,17 @@ func (s *Source) Runs(ctx context.Context, rd ingest.Reader, name string, f *Fac
 		return nil, nil, fault.Named(err, name)
 	}
 
-	for k := range runs {
-		runs[k], err = f.withoutExcluded(name, info, runs[k])
-		if err != nil {
-			return nil, nil, fault.Named(err, name)
-		}
+	runs, unused, err := s.withoutExcluded(name, f, info, runs)
+	if err != nil {
+		return nil, nil, fault.Named(err, name)
 	}
 
+	warnings = append(warnings, unused...)
 	for _, run := range runs {
-		for i, rec := range run.Recordings {
+		for i := range run.Recordings {
 			s.nameRun(&run.Recordings[i])
-			if err := s.convert(rec.Conditions, run.Recordings[i].Labels); err != nil {
-				return nil, nil, fault.At(name, strings.TrimPrefix(rec.ID, name), "a finite number", err.Error(), "")
+			if err := s.convertRecording(name, run.Recordings[i]); err != nil {
+				return nil, nil, err
 			}
 		}
 	}

@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"doubletake/ingest"
 )
 
 // arrayFiles are two recordings of three microphones. Sample k of microphone m is k·m.
@@ -67,6 +69,54 @@ func TestExcludeChannel(t *testing.T) {
 
 	b := planFiles(t, arrayFiles, sections+"{file: c.npy, channel: 1}}", "{triplets: split-half-spectrum}")
 	assert.Contains(t, warningTexts(b), `the exclusion "c.npy, channel 1" excludes nothing`)
+}
+
+// An exclusion names conditions as the tables have them: derived from others, in the unit of their name, and an angle
+// from the rotor plane. Expected, by hand: 3000 and 4000 1/min are 50 and 66.7 Hz, 3.6 and 7.2 km/h are 1 and 2 m/s,
+// and 30° and 60° from the axis are 60° and 30° from the plane. The file that states the condition loses channel 2.
+func TestExcludeChannelByConvertedConditions(t *testing.T) {
+	x := npyFile(count(100, 1), count(100, 2), count(100, 3))
+	for _, c := range []struct{ first, second, settings, exclude string }{
+		{"a_3000.npy", "b_4000.npy", `pattern: "{_}_{rpm}.npy", derive: {n_hz: rpm/60}`, `{n_hz: 50, channel: 2}`},
+		{
+			"a_3.6.npy", "b_7.2.npy", `pattern: "{_}_{u_inf_m_s}.npy", units: {u_inf_m_s: km/h}`,
+			`{u_inf_m_s: 1, channel: 2}`,
+		},
+		{
+			"a_30.npy", "b_60.npy", `pattern: "{_}_{theta_deg}.npy", theta_from: axis`,
+			`{theta_deg: 60, channel: 2}`,
+		},
+		{
+			"a_30.npy", "b_60.npy",
+			`pattern: "{_}_{theta_deg}.npy", theta_from: axis, derive: {twice: "2*theta_deg"}`,
+			`{twice: {min: 119, max: 121}, channel: 2}`,
+		},
+		{"a_APC.npy", "b_HQ.npy", `pattern: "{_}_{propeller:text}.npy"`, `{propeller: APC, channel: 2}`},
+		{"a_run7.npy", "b_run8.npy", `pattern: "{_}_run{run}.npy", constants: {rpm: 3000}`, `{run: "7", channel: 2}`},
+	} {
+		b := planFiles(t, map[string]string{c.first: x, c.second: x},
+			`{files: "*.npy", rate_hz: 1000, `+c.settings+", exclude: "+c.exclude+"}", "{triplets: split-half-spectrum}")
+		assert.Equal(t, []int{1, 3}, channelsRead(t, b, 0), c.exclude)
+		assert.Equal(t, []int{1, 2, 3}, channelsRead(t, b, 1), c.exclude)
+	}
+}
+
+// A row of the table states another angle for each channel. Channel 1 has the angle of the exclusion, which is about
+// channel 2: no channel is left out, and a warning says so.
+func TestExcludeChannelOfOtherRow(t *testing.T) {
+	files := map[string]string{
+		"a.npy": npyFile(count(100, 1), count(100, 2)), "c.csv": "file,channel,theta_deg\na,1,30\na,2,60\n",
+	}
+	b := planFiles(t, files, `{files: "*.npy", conditions: c.csv, rate_hz: 1000, exclude: {theta_deg: 30, channel: 2}}`,
+		"{triplets: split-half-spectrum}")
+	assert.Equal(t, []int{1, 2}, channelsRead(t, b, 0))
+
+	res, err := read(b, 0, nil)
+	require.NoError(t, err)
+
+	i := slices.IndexFunc(res.Warnings, func(w ingest.Warning) bool { return w.Code == "unused-exclude" })
+	require.GreaterOrEqual(t, i, 0, "%v", res.Warnings)
+	assert.Equal(t, `the exclusion "theta_deg = 30, channel 2" excludes nothing`, res.Warnings[i].Text)
 }
 
 // The task of a file is made again when one of its channels is excluded, and not for another reason or another file.
