@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"doubletake/ingest/spelling"
@@ -13,8 +14,6 @@ import (
 const mostNames = 500
 
 var (
-	// loneLetter matches a letter on its own, which tells names apart: wing A.
-	loneLetter = regexp.MustCompile(`\b[A-Za-z]\b`)
 	// freePoint matches a point that is not between two digits. The point of 8.5x6 is a part of a number.
 	freePoint = regexp.MustCompile(`(^|\D)\.|\.(\D|$)`)
 	// plainWriting removes the differences between writings of one name.
@@ -37,18 +36,18 @@ func Alike(names []string) []Pair {
 		return nil
 	}
 
-	plain := make([]string, len(names))              // without the differences between writings
-	withoutLoneLetters := make([]string, len(names)) // without letters on their own
+	plain := make([]string, len(names)) // without the differences between writings
+	lone := make([][]string, len(names))
 	for i, n := range names {
-		plain[i] = plainWriting.Replace(freePoint.ReplaceAllString(strings.ToLower(spelling.Composed(n)), "$1$2"))
-		withoutLoneLetters[i] = loneLetter.ReplaceAllString(n, "")
+		lower := strings.ToLower(spelling.Composed(n))
+		plain[i] = plainWriting.Replace(freePoint.ReplaceAllString(lower, "$1$2"))
+		lone[i] = loneLetters(lower)
 	}
 
 	var pairs []Pair
 	for i := range names {
 		for k := range i {
-			differInWord := withoutLoneLetters[i] != withoutLoneLetters[k]
-			isMisspelt := differInWord && differByLetter(plain[i], plain[k])
+			isMisspelt := slices.Equal(lone[i], lone[k]) && differByLetter(plain[i], plain[k])
 			if plain[i] == plain[k] || isMisspelt {
 				pairs = append(pairs, Pair{names[k], names[i]})
 			}
@@ -56,6 +55,14 @@ func Alike(names []string) []Pair {
 	}
 
 	return pairs
+}
+
+// loneLetters returns the letters of a name that have no letter or digit beside them: the a of "wing a" and "wing_a".
+func loneLetters(name string) []string {
+	isBetween := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
+	isWord := func(word string) bool { return utf8.RuneCountInString(word) > 1 || !letter.MatchString(word) }
+
+	return slices.DeleteFunc(strings.FieldsFunc(name, isBetween), isWord)
 }
 
 // leastLetters is the number of letters from which names that differ by one letter are probably meant as one.

@@ -67,6 +67,10 @@ func TestAlike(t *testing.T) {
 		"Müller,Mueller": "[{Mueller Müller}]", "Mu\u0308ller,Müller": "[{Mu\u0308ller Müller}]", "8x6,8×6": "[{8x6 8×6}]",
 		"APC 8.5x6,APC 85x6": "[]", "APC 8.5x6,apc-8.5x6": "[{APC 8.5x6 apc-8.5x6}]", "Nr. 5,Nr 5": "[{Nr 5 Nr. 5}]",
 		"Nr.5,Nr5.": "[{Nr.5 Nr5.}]", "v1.2.3,v1.23": "[]",
+		"wing A,wing B": "[]", "wing_A,wing_B": "[]", "wing-A,wing B": "[]", "Wing A,wing b": "[]", "prop_A,prop_B": "[]",
+		"wing A B,wing A C": "[]", "A wing,B wing": "[]", "wing Ä,wing B": "[]", "wing A,wings": "[]",
+		"wing_A,wing A": "[{wing A wing_A}]", "Motor A,Rotor A": "[{Motor A Rotor A}]",
+		"Bäumer,Däumer": "[{Bäumer Däumer}]", "Nähe 1,Nähr 2": "[]",
 	} {
 		assert.Equal(t, want, fmt.Sprint(Alike(strings.Split(names, ","))), "%v", names)
 	}
