@@ -41,7 +41,7 @@ func (s Split) closerModels() []plainModel {
 }
 
 // closerWords names the plain model that is closest in comparison with the recommended model, and says which of both to
-// use. It returns "" if no plain model is closer.
+// use. It counts the other outcomes of which it can say the same. It returns "" if no plain model is closer.
 func (s Split) closerWords() string {
 	list := s.closerModels()
 	if len(list) == 0 {
@@ -55,13 +55,21 @@ func (s Split) closerWords() string {
 		}
 	}
 
+	advice := best.advice(s.model())
+	same := 0
+	for _, plain := range list {
+		if plain.name == best.name && plain.advice(s.model()) == advice {
+			same++
+		}
+	}
+
 	more := ""
-	if n := len(list) - 1; n > 0 {
-		more = " and " + numbered(n, "more outcome", "more outcomes")
+	if same > 1 {
+		more = " and " + numbered(same-1, "more outcome", "more outcomes")
 	}
 
 	return fmt.Sprintf("%s is closer for %s%s (%s), %s", best.name, clean(best.outcome.Outcome), more,
-		unitOf(best.outcome).amount(best.error), best.advice(s.model()))
+		unitOf(best.outcome).amount(best.error), advice)
 }
 
 // alike is the ratio of errors from which one model is said to be worse than the other.

@@ -63,6 +63,30 @@ func TestCloserModels(t *testing.T) {
 	assert.Equal(t, score.Holds, split.Verdict())
 }
 
+// The sentence counts only outcomes to which its model and its advice apply. By hand, on left-out groups: an error of
+// √(0.02/0.04) = 0.7 times the model's says to take the values, √(0.16/0.04) = 2 times says not to.
+func TestCloserModelsOfOutcomes(t *testing.T) {
+	for name, c := range map[string]struct {
+		mean, linear, leftOut float64 // of the second outcome
+		want                  string
+	}{
+		"alike":         {12, 4.5, 0.02, "bpf1_db and 1 more outcome (4.0 dB), and on training groups left out in turn too"},
+		"another model": {4.2, 4.5, 0.02, "bpf1_db (4.0 dB), and on training groups left out in turn too"},
+		"other advice":  {12, 4.5, 0.16, "bpf1_db (4.0 dB), and on training groups left out in turn too"},
+		"not closer":    {12, 7, 0.02, "bpf1_db (4.0 dB), and on training groups left out in turn too"},
+		"closest":       {12, 1, 0.16, "bpf2_db (1.0 dB), but has 2 times the model's error"},
+	} {
+		split := withPlainErrors(12, 4, 0.02)
+		split.Honest.Record.Outcomes = append(split.Honest.Record.Outcomes, holding("bpf2_db", "dB", 5, 15, 0.5))
+		split.Held = append(split.Held, HeldOutcome{Outcome: "bpf2_db", MeanError: c.mean, LinearError: c.linear})
+		calibration := split.Honest.Calibration
+		calibration.Deviation = []float64{4, 4}
+		calibration.Groups = []interval.GroupResult{{EBy: []float64{0.05, 0.05}}, {EBy: []float64{0.03, 0.03}}}
+		calibration.Rivals[0].EBy = append(calibration.Rivals[0].EBy, c.leftOut)
+		assert.Contains(t, split.closerWords(), "Least squares is closer for "+c.want, name)
+	}
+}
+
 // The smaller error of the plain predictions that can be made counts, in the words and in the drawing alike. By hand:
 // the longest bar, 2, reaches 145 px from 5 px, so that 1.5 is at 5 + 140·0.75 = 110 px. An error that is not a finite
 // number has no place.
