@@ -79,6 +79,10 @@ func (e *Estimate) Observe(event Event, now time.Time) {
 
 		delete(e.expect, event.Task)
 		delete(e.started, event.Task)
+
+		for _, task := range event.Skipped {
+			delete(e.expect, task)
+		}
 	}
 }
 

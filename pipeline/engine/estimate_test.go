@@ -2,6 +2,8 @@ package engine
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -44,6 +46,46 @@ func TestEstimateByHand(t *testing.T) {
 	check("after a result found", zero.Add(3*time.Second), 4*5./3)
 	e.Observe(Event{Kind: "done", Task: c, Ran: true, Seconds: 9}, zero.Add(12*time.Second))
 	check("at the end", zero.Add(12*time.Second), 0)
+}
+
+// A run that goes on after the failure of a. Tasks b and c need a, d needs both, and e needs nothing. Expected: e alone
+// is left, and in the end nothing.
+func TestEstimateAfterFailure(t *testing.T) {
+	plan := &Plan{Dir: t.TempDir(), Stages: []string{"make"}}
+	needs := map[string][]Dep{
+		"b": {{Task: "a", Output: "out"}}, "c": {{Task: "a", Output: "out"}},
+		"d": {{Task: "b", Output: "out"}, {Task: "c", Output: "out"}},
+	}
+	for _, id := range []string{"a", "b", "c", "d", "e"} {
+		plan.Tasks = append(plan.Tasks, &Task{
+			ID: id, Stage: "make", Version: 1, Weight: 5, Deps: needs[id],
+			Run: func(_ context.Context, j *Job) error {
+				if id == "a" {
+					return errors.New("a fails")
+				}
+
+				return os.WriteFile(j.Output("out"), nil, 0o600)
+			},
+		})
+	}
+
+	var left []float64 // seconds after each task
+
+	now := time.Unix(0, 0)
+	e := NewEstimate(1)
+	_, err := Run(t.Context(), plan, Options{Jobs: 1, KeepGoing: true, Observe: func(event Event) {
+		e.Observe(event, now)
+		if event.Kind == "failed" || event.Kind == "done" {
+			left = append(left, math.Round(e.Left(now).Seconds()))
+		}
+	}})
+
+	require.ErrorIs(t, err, ErrFailed)
+	assert.Equal(t, []float64{5, 0}, left)
+
+	journal, err := os.ReadFile(filepath.Join(plan.Dir, Journal))
+	require.NoError(t, err)
+	assert.Contains(t, string(journal), `"skipped":["b","c","d"]`)
 }
 
 // A task that reads files is expected to take as long as they are large.

@@ -58,6 +58,8 @@ type Line struct {
 	Seconds float64 `json:"seconds,omitempty"` // of "done" and "failed"
 	Text    string  `json:"text,omitempty"`    // the note, the error, or of "end" why the run ended early
 	Log     string  `json:"log,omitempty"`     // of "failed": path of a log below the work directory
+
+	Skipped []string `json:"skipped,omitempty"` // of "failed": IDs of the tasks that need its result, which are not made
 }
 
 // journalWriter appends lines to a journal. It does not report errors, because a run does not depend on its
@@ -167,6 +169,10 @@ func (w *journalWriter) observe(event Event) {
 		Time: time.Now().UTC(), Event: event.Kind, Task: event.Task.ID, Where: event.Where, Ran: event.Ran,
 		Seconds: event.Seconds,
 		Text:    event.Note,
+	}
+
+	for _, task := range event.Skipped {
+		line.Skipped = append(line.Skipped, task.ID)
 	}
 
 	if event.Err != nil {

@@ -20,6 +20,7 @@ type Event struct {
 	Ran     bool      // of "done": the result was made; false if it was found in the store
 	Seconds float64   // of "done" and "failed": the time that the task took
 	Err     error     // of "failed"
+	Skipped []*Task   // of "failed": the tasks that are not made, because they need the result, directly or not
 	Note    string    // of "note"
 	Where   string    // of "start": the node that makes the task; "" for this process
 }

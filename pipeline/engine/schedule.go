@@ -172,7 +172,7 @@ func (r *runner) finish(ctx context.Context, task *Task, ran bool, seconds float
 	if err != nil {
 		summary.Failed++
 		r.failed = append(r.failed, &TaskError{task, err})
-		r.observe(Event{Kind: "failed", Task: task, Seconds: seconds, Err: err})
+		r.observe(Event{Kind: "failed", Task: task, Seconds: seconds, Err: err, Skipped: r.dependents(task)})
 		r.stop = r.stop || !r.options.KeepGoing
 
 		return
@@ -197,6 +197,23 @@ func (r *runner) finish(ctx context.Context, task *Task, ran bool, seconds float
 			heap.Push(r.ready, user)
 		}
 	}
+}
+
+// dependents returns the tasks of the run that need the result of a task, directly or not.
+func (r *runner) dependents(task *Task) []*Task {
+	var found []*Task
+	isFound := map[*Task]bool{}
+	for todo := []*Task{task}; len(todo) > 0; todo = todo[1:] {
+		for _, user := range r.users[todo[0].ID] {
+			if !isFound[user] {
+				isFound[user] = true
+				found = append(found, user)
+				todo = append(todo, user)
+			}
+		}
+	}
+
+	return found
 }
 
 // sharesFile reports whether both tasks read a raw file.

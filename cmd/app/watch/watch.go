@@ -170,7 +170,15 @@ func (r *run) addLine(l *engine.Line, known map[string]*task) {
 	default:
 		if task := known[l.Task]; task != nil {
 			task.addLine(l)
-			r.estimate.Observe(engine.Event{Kind: l.Event, Task: task.Task, Ran: l.Ran, Seconds: l.Seconds}, l.Time)
+
+			event := engine.Event{Kind: l.Event, Task: task.Task, Ran: l.Ran, Seconds: l.Seconds}
+			for _, id := range l.Skipped {
+				if skipped := known[id]; skipped != nil {
+					event.Skipped = append(event.Skipped, skipped.Task)
+				}
+			}
+
+			r.estimate.Observe(event, l.Time)
 		}
 	}
 }

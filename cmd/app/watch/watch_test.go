@@ -167,6 +167,22 @@ func TestKilled(t *testing.T) {
 	assert.Len(t, atWork(w), 3)
 }
 
+// A task failed, and another task needs it. Expected: no time is left for either. The journal names a task that it does
+// not know, too.
+func TestTimeLeftAfterFailure(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, engine.Journal)
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	require.NoError(t, os.WriteFile(path, []byte(`{"event":"run","jobs":1}
+{"event":"task","task":"a","expect":50}
+{"event":"task","task":"b","expect":50}
+{"event":"failed","task":"a","skipped":["b","unknown"]}
+`), 0o644))
+
+	now := time.Now()
+	assert.Zero(t, New(dir).read(now).estimate.Left(now))
+}
+
 // No file outside the work directory is shown, whatever path a journal has for a log.
 func TestLogOutside(t *testing.T) {
 	dir := t.TempDir()
