@@ -42,7 +42,8 @@ import (
 //   - 20: names that differ only by a decimal point are two names
 //   - 21: further rows of positions below the names are not samples
 //   - 22: settings that are swept within a run, and samples far above full scale, are reported
-//   - 23: exclusions of channels by conditions compare the converted and derived conditions
+//   - 23: exclusions of channels by conditions compare the converted and derived conditions; names that differ by a
+//     letter of their own are two names
 const ingestVersion = 23
 
 // Outputs of the tasks of this stage.
