@@ -72,8 +72,8 @@ func RandomSamples(n, k int, seed uint64) (first, second []int, err error) {
 	}
 
 	if n/2 < k {
-		return nil, nil, wrong("", fmt.Sprintf("at least %d samples for two draws of %d without replacement", 2*k, k),
-			strconv.Itoa(n), "record longer or draw fewer samples")
+		return nil, nil, wrong("", fmt.Sprintf("at least %d samples for two outcomes of %d samples each", 2*k, k),
+			strconv.Itoa(n), "lower samples under dsp, or record longer")
 	}
 
 	// These are the first 2k steps of Fisher and Yates' shuffle of 0 … n−1. moved has only the

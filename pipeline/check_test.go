@@ -185,7 +185,7 @@ var checkCases = []checkCase{
 	},
 	{
 		"few samples", fmt.Sprintf(checkedBalance, "b", "b", 301),
-		[]string{"b1500.csv: expected at least 602 samples for two draws of 301 without replacement, found 600"},
+		[]string{"b1500.csv: expected at least 602 samples for two outcomes of 301 samples each, found 600"},
 	},
 	{
 		"no number", fmt.Sprintf(checkedBalance, "c", "c", 20),

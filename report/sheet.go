@@ -127,9 +127,29 @@ type Listing struct {
 // Add adds a row.
 func (l *Listing) Add(cells ...string) { l.Rows = append(l.Rows, cells) }
 
+// leaveOutEmpty removes the columns that are empty in all rows, except for the labels. It removes none without rows.
+func (l *Listing) leaveOutEmpty() {
+	for column := len(l.Heads) - 1; column > 0 && len(l.Rows) > 0; column-- {
+		isFilled := func(cells []string) bool { return column < len(cells) && cells[column] != "" }
+		if slices.ContainsFunc(l.Rows, isFilled) {
+			continue
+		}
+
+		l.Heads = slices.Concat(l.Heads[:column], l.Heads[column+1:])
+		l.Rows = slices.Clone(l.Rows)
+		for i, cells := range l.Rows {
+			if column < len(cells) {
+				l.Rows[i] = slices.Concat(cells[:column], cells[column+1:])
+			}
+		}
+	}
+}
+
 // Write writes the rows for a terminal with the given number of columns, as Terminal does. If width is 0, lines are as
-// long as they need to be.
+// long as they need to be. Write leaves out columns that are empty in all rows.
 func (l Listing) Write(w io.Writer, width int) error {
+	l.leaveOutEmpty()
+
 	t := newTerminal(width, l.Colour)
 	if width <= 0 {
 		t.columns = math.MaxInt32

@@ -77,6 +77,19 @@ func ExampleListing() {
 	// 2
 }
 
+// A column that is empty in all rows is left out. A row may have fewer cells than there are columns.
+func TestEmptyColumns(t *testing.T) {
+	l := Listing{Heads: []string{"", "class", "gain", "advice"}}
+	l.Add("1", "", "12 %", "")
+	l.Add("2", "", "3 %")
+
+	var b strings.Builder
+	require.NoError(t, l.Write(&b, 0))
+	assert.Equal(t, "   gain\n1  12 %\n2  3 %\n", b.String())
+	assert.Len(t, l.Heads, 4, "the caller's listing is as it was")
+	assert.Len(t, l.Rows[0], 4, "the caller's rows are as they were")
+}
+
 // Records become rows: members of objects are columns, floats have all digits, and no text is a formula.
 func TestCSV(t *testing.T) {
 	names := []string{"rpm", "a"}

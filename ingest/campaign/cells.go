@@ -91,6 +91,26 @@ func ReadCells(path string, most int64) (*Cells, error) {
 	return c, nil
 }
 
+// NewCells returns a table whose cells are known: cell returns the text of each. names and units belong to the columns.
+func NewCells(path string, names, units []string, rows int, cell func(row, column int) string) *Cells {
+	t := &Cells{Columns: names, Heads: names, Units: map[string]string{}, Rows: rows, path: path}
+	for k, name := range names {
+		t.Units[name] = units[k]
+	}
+
+	for row := range rows {
+		begin := t.content.Len()
+		t.rowBegins = append(t.rowBegins, begin)
+		t.lineOf = append(t.lineOf, row+1)
+		for column := range names {
+			t.content.WriteString(cell(row, column))
+			t.cellEnds = append(t.cellEnds, uint32(t.content.Len()-begin))
+		}
+	}
+
+	return t
+}
+
 // Text returns a cell by the indices of its row and column.
 func (t *Cells) Text(row, column int) string {
 	ends := t.cellEnds[row*len(t.Columns):][:len(t.Columns)]

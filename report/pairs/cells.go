@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,6 +13,7 @@ import (
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/spelling"
+	"doubletake/ingest/table"
 	"doubletake/ingest/units"
 )
 
@@ -24,14 +27,15 @@ type Cells struct {
 	Notes []string // about units that Numbers could not compare
 }
 
-// ReadCells reads a table. It returns an error if the table has no rows, or two columns with the same name.
+// ReadCells reads a table: a text, a Parquet file or, if the name ends in .arrow, a table of a run. It returns an error
+// if the table has no rows, or two columns with the same name.
 func ReadCells(path string) (*Cells, error) {
-	cells, err := campaign.ReadCells(path, maxRows)
+	cells, err := readAny(path)
 	if err != nil {
 		return nil, tableFault(path, err)
 	}
 
-	if cells.Rows == 0 { // campaign.ReadCells reads none if there are too many
+	if cells.Rows == 0 || cells.Rows > maxRows { // campaign.ReadCells reads none if there are too many
 		return nil, &fault.Error{Path: path, Want: fmt.Sprintf("1 to %d rows", maxRows), Found: "none, or more"}
 	}
 
@@ -42,6 +46,52 @@ func ReadCells(path string) (*Cells, error) {
 	}
 
 	return &Cells{Cells: cells, Path: path}, nil
+}
+
+// readAny reads a table in any format. It reads no rows if a text has more than maxRows.
+func readAny(path string) (*campaign.Cells, error) {
+	_, err := os.Stat(path)
+	if err == nil && filepath.Ext(path) == ".arrow" {
+		return readArrow(path)
+	}
+
+	return campaign.ReadCells(path, maxRows)
+}
+
+// readArrow reads the columns of an Arrow table whose cells are texts, numbers, or true and false.
+func readArrow(path string) (*campaign.Cells, error) {
+	t, err := table.ReadVerified(path)
+	if err != nil {
+		return nil, err
+	}
+
+	t.Columns = slices.DeleteFunc(t.Columns, func(c table.Column) bool { return c.Lists != nil })
+
+	var names, units []string
+	for _, column := range t.Columns {
+		names = append(names, column.Name)
+		units = append(units, column.Unit)
+	}
+
+	cell := func(row, column int) string { return cellText(&t.Columns[column], row) }
+
+	return campaign.NewCells(path, names, units, t.Rows(), cell), nil
+}
+
+// cellText returns the text of a row of a column without lists, which is "" if there is no number.
+func cellText(column *table.Column, row int) string {
+	switch {
+	case column.Strings != nil:
+		return column.Strings[row]
+	case column.Ints != nil:
+		return strconv.FormatInt(column.Ints[row], 10)
+	case column.Bools != nil:
+		return strconv.FormatBool(column.Bools[row])
+	case math.IsNaN(column.Floats[row]):
+		return ""
+	}
+
+	return strconv.FormatFloat(column.Floats[row], 'g', -1, 64)
 }
 
 // tableFault returns an error of a reader of recordings in the words of a table. The hint that a file may be excluded

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"doubletake/ingest/fault"
+	"doubletake/ingest/table"
 	"doubletake/report/pairs"
 )
 
@@ -83,6 +84,32 @@ func TestNumbers(t *testing.T) {
 		assert.InDelta(t, c.want, numbers[0], 1e-9, "%s in %s", c.name, c.unit)
 		assert.False(t, math.Signbit(numbers[0]), "%s in %s: the sign", c.name, c.unit)
 	}
+}
+
+// An Arrow table of a run is read as a text is: names, numbers in the unit of the column, and empty cells. Lists are
+// left out. Expected: the values of the table itself.
+func TestArrowCells(t *testing.T) {
+	var columns table.Table
+	columns.Make("run", "", "").Strings = []string{"a b", "c"}
+	columns.Make("rpm", "1/min", "").Floats = []float64{1.0 / 3, math.NaN()}
+	columns.Make("channel", "", "").Ints = []int64{1, -2}
+	columns.Make("used", "", "").Bools = []bool{true, false}
+	columns.Make("spectrum", "", "").Lists = [][]float32{{1}, {2}}
+	path := filepath.Join(t.TempDir(), "triplets.arrow")
+	_, err := columns.WriteFile(path)
+	require.NoError(t, err)
+
+	cells, err := pairs.ReadCells(path)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"run", "rpm", "channel", "used"}, cells.Columns)
+	assert.Equal(t, "a b", cells.Text(0, "run"))
+	assert.Equal(t, "-2", cells.Text(1, "channel"))
+	assert.Equal(t, "false", cells.Text(1, "used"))
+
+	speeds, err := cells.Numbers("rpm", "Hz", pairs.Values)
+	require.NoError(t, err)
+	assert.InDelta(t, 1.0/180, speeds[0], 1e-15)
+	assert.True(t, math.IsNaN(speeds[1]))
 }
 
 // A unit of another quantity, a variance whose unit is not squared, and a level as a pressure are refused.

@@ -155,7 +155,7 @@ func (h *header) findFirstRow() error {
 	}
 
 	if row == len(h.lines) {
-		return errorAt(h.path, h.lines[len(h.lines)-1].mark.line, "rows of numbers", "no data rows", "")
+		return errorAt(h.path, h.lines[len(h.lines)-1].mark.line, "rows of numbers", "a header but no data rows", "")
 	}
 
 	h.firstRow = row

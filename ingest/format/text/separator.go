@@ -41,6 +41,9 @@ func findLayout(src ingest.Source, o ingest.TextOptions) (*layout, error) {
 	if choice.layout == nil {
 		last := lines[len(lines)-1]
 		found := fmt.Sprintf("no data rows; the last line looked at is %q", fault.Clip(string(last.text)))
+		if len(lines) == 1 {
+			found = fmt.Sprintf("a header but no data rows: the only line is %q", fault.Clip(string(last.text)))
+		}
 
 		return nil, errorAt(src.Path, last.mark.line, "rows of numbers", found,
 			"record again, or leave the file out with exclude under ingest")

@@ -5,6 +5,7 @@ package judge
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -31,6 +32,11 @@ type Options struct {
 func Judge(ctx context.Context, o Options) (report.Experiment, error) {
 	cells, err := pairs.ReadCells(o.Predictions)
 	if err != nil {
+		_, other := openPairs(o, nil) // a wrong split is reported together with err
+		if _, isUsage := errors.AsType[*fault.UsageError](other); isUsage {
+			err = &fault.UsageError{Text: err.Error() + "; " + other.Error()}
+		}
+
 		return report.Experiment{}, err
 	}
 

@@ -538,3 +538,13 @@ func TestRefused(t *testing.T) {
 		ingesttest.WantDataError(t, nil, err, want)
 	}
 }
+
+// If neither the table of predictions nor the split exists, the error names both.
+func TestBothMissing(t *testing.T) {
+	dir := t.TempDir()
+	_, err := judge.Judge(context.Background(), judge.Options{
+		Predictions: filepath.Join(dir, "p.csv"), Against: measured(t, dir, "x,y_1,y_2\n1,1,2\n"), Split: "s", Level: 0.95,
+	})
+	assert.ErrorContains(t, err, "p.csv: no such file")
+	assert.ErrorContains(t, err, "; --split belongs to")
+}

@@ -40,7 +40,7 @@ type given struct {
 // kindOf returns the kind of the numbers in columns with a suffix, which decides how their units are converted.
 func kindOf(suffix string) pairs.Kind {
 	switch {
-	case strings.HasPrefix(suffix, "_sd"), suffix == "_delta":
+	case strings.HasPrefix(suffix, "_sd"), suffix == "_delta", suffix == "_zigzag":
 		return pairs.Differences
 	case suffix == "":
 		return pairs.Values

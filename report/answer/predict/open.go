@@ -176,12 +176,12 @@ func experimentFiles(path string) ([]string, error) {
 		return modelFiles(splits[0])
 	}
 
-	hint := "pipeline run trains some"
 	if len(splits) > 1 {
-		hint = "name one split: " + strings.Join(splits, ", ")
+		return nil, fault.At(path, "", "a final model or a single split", fault.Plural(int64(len(splits)), "split"),
+			"name one split: "+strings.Join(splits, ", ")+"; or add final: {test: none} below splits: and run again")
 	}
 
-	return nil, fault.At(path, "", "model.json, or seed-*/model.json", "none in the folder", hint)
+	return nil, fault.At(path, "", "model.json, or seed-*/model.json", "none in the folder", "pipeline run trains some")
 }
 
 // trainedSplits returns the names of the splits with models in a folder of splits. It returns nil for other folders.

@@ -210,7 +210,8 @@ func TestOpenErrors(t *testing.T) {
 		{filepath.Join(bad, "none"), "pipeline run writes"},
 		{
 			filepath.Join(bad, "two"),
-			"name one split: " + filepath.Join(bad, "two", "a") + ", " + filepath.Join(bad, "two", "b"),
+			"found 2 splits (name one split: " + filepath.Join(bad, "two", "a") + ", " + filepath.Join(bad, "two", "b") +
+				"; or add final: {test: none}",
 		},
 		{t.TempDir(), "pipeline run trains some"},
 		{write("text/model.json", "hello"), "trained model"},
