@@ -24,8 +24,9 @@ func markCopies(names []string, pieces [][]Piece) {
 	}
 }
 
-// countsCopies reports whether a piece of a name counts copies. The name before the piece must be a name too, and the
-// piece must be 2 or b, or come behind another copy in counting.
+// countsCopies reports whether a piece of a name counts copies. The piece must be one digit or one small letter, and
+// the name before it must be a name too. Counting begins with 0, 1, 2, a or b. Any other digit or letter counts copies
+// only if there is the name with the digit or letter before it.
 func (p Piece) countsCopies(name string, isName map[string]bool) bool {
 	prefix := name[:p.TextBegin]
 	original := strings.TrimRight(prefix, " _-.(#")
@@ -33,20 +34,13 @@ func (p Piece) countsCopies(name string, isName map[string]bool) bool {
 		return false
 	}
 
-	second := ""
-	switch p.Kind {
-	case Number:
-		second = "2"
-	case Word:
-		second = "b"
-	}
-
 	isCapital := p.Kind == Word && capital.MatchString(p.Text) // of a thing
 	if isCapital || p.Kind != Number && !isDigit(original[len(original)-1]) {
 		return false
 	}
 
+	beginsCounting := strings.Contains("012ab", p.Text)
 	previous := prefix + string(p.Text[0]-1)
 
-	return p.Text <= second || isName[previous]
+	return beginsCounting || isName[previous]
 }

@@ -37,10 +37,12 @@ func shape(names filename.Names) []string {
 	for _, pieces := range names.Pieces {
 		text := ""
 		for _, p := range pieces {
-			switch p.Kind {
-			case filename.Number:
+			switch {
+			case p.Key == filename.Copy:
+				text += " copy=" + p.Text
+			case p.Kind == filename.Number:
 				text += fmt.Sprintf(" %s=%v", p.Key, p.Value())
-			case filename.Word:
+			case p.Kind == filename.Word:
 				text += fmt.Sprintf(" %q", p.Text)
 			default:
 				text += fmt.Sprintf(" %s:%s", p.Key, p.Text)
@@ -74,6 +76,15 @@ func TestReadNamesOfACampaign(t *testing.T) {
 			"copies of a name",
 			[]string{"V10.txt", "V10_2.txt", "V12.txt"},
 			[]string{"u_inf_m_s=10", "u_inf_m_s=10 copy=2", "u_inf_m_s=12"},
+		},
+		{
+			"copies that begin with other digits, with letters, and behind a gap",
+			[]string{"V10.txt", "V10_0.txt", "V10_1.txt", "V12.txt", "V12_a.txt", "V12_b.txt", "V12_c.txt", "V14.txt", "V14_d.txt"},
+			[]string{
+				"u_inf_m_s=10", "u_inf_m_s=10 copy=0", "u_inf_m_s=10 copy=1",
+				"u_inf_m_s=12", "u_inf_m_s=12 copy=a", "u_inf_m_s=12 copy=b", "u_inf_m_s=12 copy=c",
+				"u_inf_m_s=14", `u_inf_m_s=14 "d"`,
+			},
 		},
 		{
 			"the number of a profile is a part of its name",
