@@ -2,6 +2,7 @@ package gp
 
 import (
 	"context"
+	"errors"
 
 	"doubletake/internal/parallel"
 	"doubletake/train/triplets"
@@ -36,8 +37,16 @@ type Answers struct {
 	Spreads   [][]Spread              // by outcome and label: variance of the offsets, see Model.Variances
 }
 
-// Answer answers questions together.
+// Answer answers questions together. It returns an error if q leaves out rows of a model that was read from a file, or
+// units of a model whose conditions were averaged.
 func (m *Model) Answer(ctx context.Context, q Questions) (Answers, error) {
+	switch {
+	case m.condition == nil && (q.LeaveOut || q.Units != nil):
+		return Answers{}, errors.New("gp: a model that was read from a file has no training rows to leave out")
+	case m.Averages != nil && q.Units != nil:
+		return Answers{}, errors.New("gp: no units can be left out of a model whose conditions were averaged")
+	}
+
 	if m.process != nil {
 		return m.answer(ctx, q)
 	}

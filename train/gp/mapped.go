@@ -151,11 +151,7 @@ func (m *Mapped) Answer(ctx context.Context, q Questions) (Answers, error) {
 func (m *Mapped) questions(q Questions) (Questions, error) {
 	var err error
 	each := m.Form.Each()
-	rows := Questions{LeaveOut: q.LeaveOut, Level: m.repeatLevels(q.Level)}
-	if q.Rows != nil {
-		rows.Rows = rowsOf(q.Rows, each)
-	}
-
+	rows := Questions{LeaveOut: q.LeaveOut, Rows: rowsOf(q.Rows, each), Level: m.repeatLevels(q.Level)}
 	for _, units := range q.Units {
 		var list [][]int
 		for _, conditions := range units {
@@ -207,7 +203,8 @@ func (m *Mapped) addedRows(conditions Added) (*Added, error) {
 	return rows, nil
 }
 
-// trained returns the inputs of some training conditions; nil: of all.
+// trained returns the inputs of some training conditions, or of all if conditions is nil. The model must have been
+// fitted here: a model that was read from a file has no training conditions.
 func (m *Mapped) trained(conditions []int) []float64 {
 	if conditions == nil {
 		return m.x
@@ -236,9 +233,14 @@ func (m *Mapped) ClaimWith(ctx context.Context, o Added) ([][]float64, error) {
 	return a.Claims, err
 }
 
-// rowsOf returns the rows of some conditions, if each condition has the given number of rows.
+// rowsOf returns the rows of some conditions, if each condition has the given number of rows. It returns nil if
+// conditions is nil, and an empty slice if conditions is empty but not nil.
 func rowsOf(conditions []int, each int) []int {
-	var rows []int
+	if conditions == nil {
+		return nil
+	}
+
+	rows := make([]int, 0, len(conditions)*each)
 	for _, i := range conditions {
 		for k := range each {
 			rows = append(rows, i*each+k)
@@ -282,7 +284,7 @@ func (m *Mapped) EachPosterior(ctx context.Context, x []float64, pairs float64, 
 	})
 }
 
-// rowsAhead returns the rows of conditions x, and their levels.
+// rowsAhead returns the rows that the process sees of conditions x, and the levels of these rows.
 func (m *Mapped) rowsAhead(x []float64, levels Levels) ([]float64, Levels, error) {
 	z, err := m.Form.X(x)
 	return z, Levels{Asked: m.repeatLevels(levels.Asked), Measured: m.repeatLevels(levels.Measured)}, err

@@ -2,6 +2,7 @@ package gp
 
 import (
 	"context"
+	"encoding/json"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -91,6 +92,10 @@ func TestOrderFormCarriesOver(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, left.Mu, 4*d.N, "left-out levels")
 
+	none, err := m.LeaveOut(ctx, []int{})
+	require.NoError(t, err)
+	assert.Empty(t, none.Mu, "levels of no conditions")
+
 	own := 0.0
 	next := 0.0
 	for i := range len(left.Mu) - 1 {
@@ -99,4 +104,36 @@ func TestOrderFormCarriesOver(t *testing.T) {
 	}
 
 	assert.Less(t, own, next/2, "distance of levels to their own predictions, and to the next")
+}
+
+// Rows and units are left out of a model that was read from a file, in the order form and without a form, and units of
+// a model whose conditions were averaged. Expected: errors, as the comments of the methods say.
+func TestLeaveOutWithoutRows(t *testing.T) {
+	ctx := context.Background()
+	d, _ := tones(2, 3)
+	fitted := mustFit(t, d, Options{})
+	data, err := json.Marshal(fitted)
+	require.NoError(t, err)
+
+	var stored Model
+	require.NoError(t, json.Unmarshal(data, &stored))
+
+	inForm := &Mapped{Form: OrderForm{Columns: 2, Blades: 0, Speed: 1, Harmonics: 4}, Model: &stored}
+	averaged := mustFit(t, d, Options{MaxRows: 8})
+	units := [][]int{{0, 1}}
+
+	for name, c := range map[string]struct {
+		leaveOut func() error
+		want     string
+	}{
+		"rows":                {func() error { _, err := stored.LeaveOut(ctx, nil); return err }, "read from a file"},
+		"some rows":           {func() error { _, err := stored.LeaveOut(ctx, []int{0}); return err }, "read from a file"},
+		"units":               {func() error { _, err := stored.LeaveOutUnits(ctx, units); return err }, "read from a file"},
+		"conditions":          {func() error { _, err := inForm.LeaveOut(ctx, nil); return err }, "read from a file"},
+		"some conditions":     {func() error { _, err := inForm.LeaveOut(ctx, []int{0}); return err }, "read from a file"},
+		"units of conditions": {func() error { _, err := inForm.LeaveOutUnits(ctx, units); return err }, "read from a file"},
+		"units of averages":   {func() error { _, err := averaged.LeaveOutUnits(ctx, units); return err }, "averaged"},
+	} {
+		assert.ErrorContains(t, c.leaveOut(), c.want, name)
+	}
 }

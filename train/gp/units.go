@@ -11,12 +11,9 @@ import (
 
 // LeaveOutUnits predicts the training rows of each unit as Predict does, but without any measurement of the conditions
 // of these rows. A unit is a list of training rows; units may overlap. Hyperparameters and scales stay as learned
-// from all data. LeaveOutUnits panics on a model that was read from a file, and on one whose conditions were averaged.
+// from all data. LeaveOutUnits returns an error for a model that was read from a file, or whose conditions were
+// averaged.
 func (m *Model) LeaveOutUnits(ctx context.Context, units [][]int) ([]triplets.Prediction, error) {
-	if m.condition == nil || m.Averages != nil {
-		panic("gp: units can be left out of a fitted process of conditions alone")
-	}
-
 	a, err := m.Answer(ctx, Questions{Units: [][][]int{units}})
 	if err != nil {
 		return nil, err
