@@ -79,7 +79,9 @@ func TestReadNamesOfACampaign(t *testing.T) {
 		},
 		{
 			"copies that begin with other digits, with letters, and behind a gap",
-			[]string{"V10.txt", "V10_0.txt", "V10_1.txt", "V12.txt", "V12_a.txt", "V12_b.txt", "V12_c.txt", "V14.txt", "V14_d.txt"},
+			[]string{
+				"V10.txt", "V10_0.txt", "V10_1.txt", "V12.txt", "V12_a.txt", "V12_b.txt", "V12_c.txt", "V14.txt", "V14_d.txt",
+			},
 			[]string{
 				"u_inf_m_s=10", "u_inf_m_s=10 copy=0", "u_inf_m_s=10 copy=1",
 				"u_inf_m_s=12", "u_inf_m_s=12 copy=a", "u_inf_m_s=12 copy=b", "u_inf_m_s=12 copy=c",
