@@ -218,9 +218,29 @@ func TestCouples(t *testing.T) {
 	tab := tabletest.MustParse(t, loads)
 	b := newStageTest(t, "{inputs: [rpm], splits: {s: {test: {rpm: 1}}}}", tab)
 	b.DSP.Couples = true
-	set, err := dividerOf(b.Experiment).Triplets(tab, nil)
+	divider := dividerOf(b.Experiment)
+	set, err := divider.Triplets(tab, nil)
 	require.NoError(t, err)
 	assert.True(t, set.Couples)
+
+	divider.Inputs = nil // nothing is trained, and the report shows the conditions
+	set, err = divider.Triplets(tab, []string{"rpm"})
+	require.NoError(t, err)
+	assert.True(t, set.Couples)
+}
+
+// An outcome that is constant in the rows of an inner split remains an outcome there, because the inner split is
+// compared in the scale of its outer split.
+func TestOutcomesOfInnerSplit(t *testing.T) {
+	tab := tabletest.MustParse(t, "run recording rpm lift_1[N] lift_2[N] drag_1[N] drag_2[N]\n"+
+		"a a 1 10 11 5 6\nb b 2 20 21 7 7\nc c 3 30 31 7 7\nd d 4 40 41 7 7\n")
+	b := newStageTest(t, "{inputs: [rpm], splits: {s: {test: {rpm: 1}}}}", tab)
+	inner := config.Split{Name: "inner", Ignored: holdout.Values("rpm", 1), Test: holdout.Values("rpm", 2)}
+	for _, split := range []config.Split{b.Train.Splits[0], inner} {
+		_, set, err := dividerOf(b.Experiment).DivideTable(tab, split)
+		require.NoError(t, err, split.Name)
+		assert.Equal(t, []string{"lift", "drag"}, set.OutcomeNames(), split.Name)
+	}
 }
 
 // known returns an experiment of a campaign of recordings, whose conditions are known before any file is read.
@@ -435,4 +455,18 @@ func TestDayThatIsIgnored(t *testing.T) {
 
 	assert.NotContains(t, dayOf(t, tab, set.Y1), "Tue", "first values")
 	assert.NotContains(t, dayOf(t, tab, set.Y2), "Tue", "second values")
+}
+
+// Without a training, the report shows the pairs across days too.
+func TestPairsAcrossWithoutInputs(t *testing.T) {
+	tab := days(t)
+	divider := dividerOf(acrossDays(t, "{inputs: [x], seeds: 1, splits: {s: {test: {Day: Mon}}}}", tab).Experiment)
+	trained, err := divider.Triplets(tab, nil)
+	require.NoError(t, err)
+
+	divider.Inputs = nil
+	set, err := divider.Triplets(tab, []string{"x"})
+	require.NoError(t, err)
+	assert.Equal(t, trained.Y2, set.Y2)
+	assert.Equal(t, trained.Alone, set.Alone)
 }

@@ -19,21 +19,33 @@ type Divider struct {
 	Tolerances []setting.NamedString // tolerances of conditions that scatter about set points
 }
 
-// Triplets reads the inputs and outcomes that the experiment is trained on. Without inputs, the set has the given
-// conditions in their place. If the experiment names no outcomes, the set has the outcomes that vary, or all if none
+// Triplets reads the inputs and outcomes that the experiment is trained on. If the experiment names no inputs, the set
+// has the given conditions in their place. If it names no outcomes, the set has the outcomes that vary, or all if none
 // varies.
 func (d Divider) Triplets(tab *table.Table, conditions []string) (triplets.Set, error) {
-	isConstant := func(outcome string) bool { return Constant(tab, outcome) }
-	outcomes, err := d.ChooseOutcomes(Outcomes(tab), isConstant)
+	outcomes, err := d.outcomes(tab)
 	if err != nil {
 		return triplets.Set{}, err
 	}
 
-	if len(d.Inputs) == 0 {
-		return Triplets(tab, conditions, outcomes)
+	return d.tripletsOf(tab, conditions, outcomes)
+}
+
+// outcomes returns the outcomes of a table that are trained.
+func (d Divider) outcomes(tab *table.Table) ([]string, error) {
+	isConstant := func(outcome string) bool { return Constant(tab, outcome) }
+
+	return d.ChooseOutcomes(Outcomes(tab), isConstant)
+}
+
+// tripletsOf reads the inputs of the experiment, or the given conditions if it names none, and the given outcomes.
+func (d Divider) tripletsOf(tab *table.Table, conditions, outcomes []string) (triplets.Set, error) {
+	inputs := d.Inputs
+	if len(inputs) == 0 {
+		inputs = conditions
 	}
 
-	set, err := Triplets(tab, d.Inputs, outcomes)
+	set, err := Triplets(tab, inputs, outcomes)
 	if err != nil {
 		return triplets.Set{}, err
 	}
@@ -63,8 +75,14 @@ func (d Divider) Divide(set triplets.Set, tab *table.Table, split experiment.Spl
 }
 
 // DivideTable returns the rows of a table that take part in a split, as a table and as a set with its parts. All rows
-// take part except in an inner split, which ignores the rows that its outer split holds out.
+// take part except in an inner split, which ignores the rows that its outer split holds out. An inner split has the
+// outcomes of its outer split, also those that are constant in its own rows.
 func (d Divider) DivideTable(tab *table.Table, split experiment.Split) (*table.Table, triplets.Set, error) {
+	outcomes, err := d.outcomes(tab)
+	if err != nil {
+		return nil, triplets.Set{}, err
+	}
+
 	if split.Ignored != nil {
 		points, err := SetPointsOf(d.Tolerances, tab)
 		if err != nil {
@@ -79,7 +97,7 @@ func (d Divider) DivideTable(tab *table.Table, split experiment.Split) (*table.T
 		tab = tab.Select(kept)
 	}
 
-	all, err := d.Triplets(tab, nil)
+	all, err := d.tripletsOf(tab, nil, outcomes)
 	if err != nil {
 		return nil, triplets.Set{}, err
 	}
@@ -89,11 +107,11 @@ func (d Divider) DivideTable(tab *table.Table, split experiment.Split) (*table.T
 	return tab, set, err
 }
 
-// DivideGroups returns the set of a split, and the value of each row's condition by which the learner leaves groups
-// out. The values of a label are the places of its names in learner.Names.
+// DivideGroups returns the set of a split, and the value that each row has of the condition by which the learner leaves
+// groups out. If the condition is a label, the values are places of its names in learner.Names.
 //
-// DivideGroups completes the learner: it sets Names to the names in the table if they were not planned, and the names
-// of each offset by row.
+// DivideGroups completes the learner. It sets learner.Names to the names in the table if they were not planned, and
+// gives each offset the names of the rows.
 func (d Divider) DivideGroups(tab *table.Table, split experiment.Split, learner *honest.Learner) (
 	triplets.Set, []float64, error,
 ) {
