@@ -178,7 +178,9 @@ func TestCalibrationWithoutRecord(t *testing.T) {
 	text := strings.Join(strings.Fields(terminal.String()), " ")
 	assert.Contains(t, text, "no calibrated interval (the calibration has no record of held-out values), and the network")
 
-	for _, file := range Figures(d) {
+	figures := Figures(d)
+	require.NotEmpty(t, figures)
+	for _, file := range figures {
 		assert.NotContains(t, file.File, "honest", "a figure of calibrated intervals")
 	}
 

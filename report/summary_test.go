@@ -106,6 +106,7 @@ func TestSummaryIsShort(t *testing.T) {
 		"the others as a test.")
 	assert.Contains(t, joined, "28 splits are graded no worse.")
 	assert.Contains(t, joined, "50 rows are graded no worse; they are on the page.")
+	assert.Contains(t, worst, "\nrpm=3000 bpf1_db ")
 	assert.NotContains(t, worst, "rpm=15000")
 
 	none := strings.Join(summaryOf(t, Experiment{Name: "empty", Data: "measured"}), "\n")

@@ -486,6 +486,7 @@ func TestRigs(t *testing.T) {
 			c := newRigFolder(t, number, false)
 			output, err := command(c.dir, "check").CombinedOutput()
 			require.NoError(t, err, "%s", output)
+			require.Contains(t, string(output), "pipeline.yaml is valid: ")
 			require.NotContains(t, string(output), "warning:")
 
 			output, err = command(c.dir, "run", "--to", "dsp", "--progress", "none").CombinedOutput()

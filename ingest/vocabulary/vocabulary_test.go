@@ -77,11 +77,15 @@ func TestWordsOfColumnsAndNames(t *testing.T) {
 	unitOf := map[string]string{
 		"alpha_deg": "deg", "theta_deg": "deg", "phi_deg": "deg", "u_inf_m_s": "m/s", "rpm": "1/min",
 	}
+	known := 0 // words that a column knows
 	for word, name := range vocabulary.StandardNames {
 		if column := vocabulary.TermOf(word, unitOf[name]); column != "" {
 			assert.Equal(t, name, column, "%s as a column and in a name", word)
+			known++
 		}
 	}
+
+	assert.Positive(t, known, "words that a column knows")
 }
 
 // Headers of logs and the conditions that they mean. Expected: the meaning in the language of the header.

@@ -24,6 +24,7 @@ func TestFindBackground(t *testing.T) {
 		assert.Equal(t, []string{"blades", "rpm"}, b.Conditions, table)
 		require.Len(t, r.Backgrounds, 1, table)
 		assert.Equal(t, "q.npy", r.Backgrounds[0].Name, table)
+		assert.Contains(t, ids(b), "a.npy", table)
 		assert.NotContains(t, ids(b), "q.npy", "%s: the background has no task of its own", table)
 	}
 }

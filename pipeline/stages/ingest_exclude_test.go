@@ -1,6 +1,8 @@
 package stages
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -103,8 +105,11 @@ func TestExcludeRows(t *testing.T) {
 	require.True(t, ok, "the settings must have ingest.exclude")
 	assert.Equal(t, "[propeller = HQ and rpm = 3000 (loose)]", exclude)
 
-	b = planFiles(t, files, `{files: "*.npy", conditions: c.csv, rate_hz: 1000, missing: [-9999]}`,
-		"{triplets: split-half-spectrum}")
-	require.Len(t, b.Known, 2, "%v", b.Known)
-	assert.NotContains(t, b.Known[0].Numbers, "p_pa", "a missing value is no condition")
+	// A code that stands for no value is a number unless the configuration lists it.
+	for missing, want := range map[string][]string{"[]": {"p_pa", "rpm"}, "[-9999]": {"rpm"}} {
+		b = planFiles(t, files, `{files: "*.npy", conditions: c.csv, rate_hz: 1000, missing: `+missing+`}`,
+			"{triplets: split-half-spectrum}")
+		require.Len(t, b.Known, 2, "%v", b.Known)
+		assert.Equal(t, want, slices.Sorted(maps.Keys(b.Known[0].Numbers)), "missing: %s", missing)
+	}
 }

@@ -118,6 +118,7 @@ func TestEveryKindIsDrawn(t *testing.T) {
 
 	dark := Style()
 	assert.Contains(t, dark, "prefers-color-scheme:dark")
+	assert.Contains(t, dark, "var(--")
 	assert.NotContains(t, Light(), "var(--")
 }
 

@@ -121,6 +121,7 @@ func TestRandomAndOthers(t *testing.T) {
 	held, err := both.Held(data)
 	require.NoError(t, err)
 
+	assert.Contains(t, held, true, "rows that are held out")
 	for i, isHeld := range held {
 		if isHeld {
 			assert.Equal(t, 2.0, data["blades"][i], "blades of row %d, which is held out", i)

@@ -91,7 +91,8 @@ func TestOutlookAgainstPooledUnits(t *testing.T) {
 
 // The witness asks for the grade with each number of units in turn. The shares and numbers are drawn.
 func TestOutlookAgainstCounting(t *testing.T) {
-	found := 0
+	decided := 0 // forecasts that were compared: units until the grade is decided
+	held := 0    // the fewest units until it may hold
 	rapid.Check(t, func(t *rapid.T) {
 		e := Evidence{
 			Level: 0.95, Units: rapid.IntRange(1, 40).Draw(t, "units"), Inside: rapid.Float64Range(0.5, 1).Draw(t, "inside"),
@@ -118,13 +119,15 @@ func TestOutlookAgainstCounting(t *testing.T) {
 		outlook := e.Outlook()
 		if outlook.Units <= most {
 			assert.Equal(t, like, outlook.Units)
+			decided++
 		}
 
 		if outlook.FewestHold <= most {
 			assert.Equal(t, holds, outlook.FewestHold)
-			found++
+			held++
 		}
 	})
 
-	assert.Positive(t, found, "numbers that were compared")
+	assert.Positive(t, decided, "numbers of units that were compared")
+	assert.Positive(t, held, "fewest numbers of units to hold that were compared")
 }

@@ -170,7 +170,7 @@ func TestFailures(t *testing.T) {
 	assert.ErrorIs(t, err, os.ErrNotExist)
 
 	_, err = program.Open("testdata/none.raw", o)
-	require.Error(t, err, "a missing file")
+	require.ErrorIs(t, err, os.ErrNotExist, "a missing file")
 	assert.NotContains(t, err.Error(), "reader", "a missing file is no fault of the program")
 	assert.Empty(t, temporary(t, dir), "temporary files that are left")
 }

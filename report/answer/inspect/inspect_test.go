@@ -146,6 +146,7 @@ func TestInspectEmptyTable(t *testing.T) {
 
 		text, err := json.Marshal(description)
 		require.NoError(t, err)
+		assert.Contains(t, string(text), `"columns":[`)
 		for _, list := range []string{"columns", "metadata", "first", "values"} {
 			assert.NotContains(t, string(text), `"`+list+`":null`)
 		}
