@@ -15,11 +15,14 @@ const (
 	// mostOffRound is the greatest distance of a value from its round number, as a part of the step between round
 	// numbers. A value is so near by chance in 8 of 100 cases.
 	mostOffRound = 0.04
+
+	// mostOffExact is the greatest distance if most values are exact multiples.
+	mostOffExact = 0.02
 )
 
 // DiscoverRound proposes a tolerance for values that each lie near a multiple of a round step, such as 3.994, 6.003
-// and -2.005 near multiples of 2. Unlike Discover it needs no repeated set points. ok is false if no step fits, or if
-// most values are exact multiples: the others may then be set points of their own.
+// and -2.005 near multiples of 2. Unlike Discover it needs no repeated set points. ok is false if no step fits. If most
+// values are exact multiples, the others must lie nearer, because they may be set points of their own.
 func DiscoverRound(values []float64) (p SetPoints, ok bool) {
 	v := slices.DeleteFunc(slices.Clone(values), math.IsNaN)
 	slices.Sort(v)
@@ -43,9 +46,10 @@ func DiscoverRound(values []float64) (p SetPoints, ok bool) {
 }
 
 // roundPointsOf returns the set points of ascending values that lie near multiples of a step. ok is false if the values
-// do not lie there, or if most are exact multiples.
+// do not lie there, or if all are exact multiples.
 func roundPointsOf(v []float64, step float64) (p SetPoints, ok bool) {
-	const isExact = 1e-9 // of a step
+	const isExact = 1e-9    // of a step
+	const isRounded = 1e-14 // of a number of steps
 	multiples := map[float64]bool{}
 	exact := 0
 	most := 0.0
@@ -54,12 +58,17 @@ func roundPointsOf(v []float64, step float64) (p SetPoints, ok bool) {
 		multiples[n] = true
 		off := math.Abs(x/step - n)
 		most = max(most, off)
-		if off < isExact {
+		if off < max(isExact, isRounded*math.Abs(n)) {
 			exact++
 		}
 	}
 
-	if most > mostOffRound || 2*exact > len(v) || len(multiples) < leastRoundPoints {
+	limit := mostOffRound
+	if 2*exact > len(v) {
+		limit = mostOffExact
+	}
+
+	if most > limit || exact == len(v) || len(multiples) < leastRoundPoints {
 		return p, false
 	}
 

@@ -157,6 +157,8 @@ func TestDiscoverRound(t *testing.T) {
 		{"beside a missing value", []float64{10.02, math.NaN(), 14.99, 20.01, 24.98, 30.03}, "0.05"},
 		{"some exact", []float64{0, 5.02, 10, 14.97, 20.01, 25.02}, "0.05"},
 		{"most exact: one may be a set point of its own", []float64{0, 100, 200, 204, 300, 400}, ""},
+		{"most exact, and near", []float64{0, 2, 4, 6.01, 8, 9.99, 12}, "0.02"},
+		{"exact in steps of a thousandth", []float64{635.997, 636.011, 636.025, 636.039, 636.133}, ""},
 		{"exact", []float64{0, 0.3, 0.6, 0.9, 1.2, 1.5}, ""},
 		{"anywhere", []float64{1.17, 2.62, 3.41, 5.88, 7.23, 8.69}, ""},
 		{"two set points", []float64{0.01, 9.99, 10.02, 0.03, 10.01, -0.02}, ""},

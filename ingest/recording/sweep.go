@@ -86,7 +86,7 @@ func FindSweep(reader ingest.Reader, run ingest.Run, isSound bool) (Sweep, bool)
 		areLong := restSamples*len(rests) <= len(values) && len(rests) <= mostRests
 		areRows := isTable && len(rests) <= mostSettings
 		mayBeSet := areRows || !isSound && areLong
-		if !mayBeSet || !areSettings(name, channel.Unit, rests) {
+		if !mayBeSet || !AreSettings(name, channel.Unit, rests) {
 			continue
 		}
 
@@ -164,10 +164,10 @@ const (
 // angleName matches names of angles, which may scatter about 0.
 var angleName = vocabulary.Whole(`.*(alpha|aoa|α|beta|β|theta|θ|phi|psi|pitch|yaw|roll|angle|winkel|incid|tilt).*`)
 
-// areSettings reports whether values that follow each other, none equal to the one before it, were set: they go up and
+// AreSettings reports whether values that follow each other, none equal to the one before it, were set: they go up and
 // down with few turns, or they are round numbers, or each of them occurs equally often. Scattering values, and values
 // that drift by little, were measured. Numbers of rows are not settings.
-func areSettings(name, unit string, values []float64) bool {
+func AreSettings(name, unit string, values []float64) bool {
 	distinct := slices.Compact(slices.Sorted(slices.Values(values)))
 	n := len(distinct)
 	if n < leastSteps || math.IsInf(distinct[0], 0) || math.IsInf(distinct[n-1], 0) {

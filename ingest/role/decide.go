@@ -148,10 +148,19 @@ func (s *Sheet) decideTwice(decide func()) {
 
 		hasOutcomes := !s.isOfResults() || len(s.WithRole(Outcome)) > 0
 		hasInputs := len(s.WithRole(Input)) > 0
-		if hasOutcomes && hasInputs {
+		if hasInputs && hasOutcomes || !hasInputs && s.variesSetting() {
 			return
 		}
 	}
+}
+
+// variesSetting reports whether a column of a table of results is called as a setting and varies, but is not an input
+// because its set points are not known. Beside it, a measured value that hardly varies is not the only input.
+func (s *Sheet) variesSetting() bool {
+	return slices.ContainsFunc(s.Columns, func(column *Column) bool {
+		isMeasured := column.HasWord(vocabulary.Outcomes, vocabulary.Measured)
+		return column.Why == noSetPoints && !isMeasured && !isNarrow(column.stated(), mostNarrow)
+	})
 }
 
 // DecideResults gives roles to the columns of a table of results, which has one row for each run. If a column numbers
@@ -227,7 +236,10 @@ var candidateKinds = []struct {
 	fits func(c *Column) bool
 }{
 	{"called as a set value", func(c *Column) bool { return c.HasWord(vocabulary.Nominal) }},
-	{"numbers called as a setting", func(c *Column) bool { return c.HasWord(vocabulary.Inputs) && !isText(c) }},
+	{"numbers called as a setting", func(c *Column) bool {
+		return c.HasWord(vocabulary.Inputs) && !isText(c) && !c.isSweptReading()
+	}},
+	{"read set points of a sweep", (*Column).isSweptReading},
 	{"part of the names of files", func(c *Column) bool { return c.FromName }},
 	{"exact numbers", func(c *Column) bool { return !isText(c) && c.Points == nil && !c.countsFromOne() }},
 	{"numbers about set points", func(c *Column) bool { return c.Points != nil }},

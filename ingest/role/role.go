@@ -34,6 +34,7 @@ const (
 
 	noRepeats     = "with it no rows are repeats"
 	noSetPoints   = "no set points: add it to inputs if the outcomes depend on it"
+	readSweep     = "swept: rows of different values are no repeats; if it scatters, state by how much under within"
 	ofOneRun      = "some runs have several rows of equal inputs, which are no repeats: exclude all but one"
 	ofCorrections = "values of one run before and after a correction are no repeats: exclude one kind"
 	otherText     = "another text in almost every row"

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode"
 
+	"doubletake/ingest/recording"
 	"doubletake/ingest/vocabulary"
 )
 
@@ -181,6 +182,7 @@ var resultRules = []rule{
 	{name: "thing without repeats", fits: candidate.isLoneThing, role: Thing},
 	{name: "setting that keeps repeats", fits: candidate.isRepeatedSetting, role: Input, then: isChosen},
 	{name: "setting by its words", fits: candidate.isNamedSetting, role: Input, then: isChosen},
+	{name: "read set points of a sweep", fits: candidate.isFreeSweep, role: Input, why: readSweep, then: isChosen},
 	{
 		name: "words of a setting without set points", fits: candidate.isCalledSetting, role: Remark, then: isLoose,
 		why: noSetPoints,
@@ -431,6 +433,22 @@ func (c candidate) isRepeatedSetting() bool { return c.groups.keepsRepeats && c.
 // are round.
 func (c candidate) isNamedSetting() bool {
 	return c.HasWord(vocabulary.Inputs) && (c.RepeatsValues() || c.Points != nil || areRound(c.stated()))
+}
+
+// isSweptReading reports whether a column of a table has the readings of a set point that was swept, and no rule for
+// set values fits them: they do not repeat, scatter about no set points, and are not round.
+func (c *Column) isSweptReading() bool {
+	isCalled := !isText(c) && !c.FromName && c.HasWord(vocabulary.Swept) && !c.HasWord(vocabulary.Outcomes)
+	if !isCalled || c.RepeatsValues() || c.Points != nil || areRound(c.stated()) {
+		return false
+	}
+
+	return recording.AreSettings(c.Head, c.Unit, slices.Compact(c.stated()))
+}
+
+// isFreeSweep reports whether the candidate is the readings of a sweep that the settings do not determine.
+func (c candidate) isFreeSweep() bool {
+	return c.isSweptReading() && c.shareWithin(c.sheet.GroupRows(c.groups.settings...)) >= changedShare
 }
 
 // leastRound is the least share of round values among values that were set.

@@ -16,13 +16,15 @@ const (
 	// RunWords name or count the runs of a campaign: Lauf 3.
 	RunWords = `run|lauf|test|versuch|messung|trial|tow|take|essai`
 
-	settings = NominalWords + `|` +
-		`rpm|rps|n|blades|alpha|aoa|α|angle|incidence|theta|θ|phi|beta|psi|pitch|yaw|roll|tsr|` +
+	angles = `alpha|alfa|aoa|α|angle|incidence|theta|θ|phi|φ|beta|β|psi|ψ|pitch|yaw|roll|tilt|sideslip|d[ée]rapage|` +
+		`(anstell|schiebe|gier|nick|roll)?winkel|incidenza|incidencia|angolo|[áa]ngulo|(invals)?hoek|az|azimuth|` +
+		`el|elev|elevation`
+
+	settings = NominalWords + `|` + angles + `|rpm|rps|n|blades|tsr|` +
 		`mach|[uv](_?(inf|ref)|∞)?|speed|velocity|airspeed|throttle|pwm|esc|` +
 		`advance|j|frequency|freq|re|reynolds|flap|elevator|aileron|rudder|sweep|pos|position|drehzahl|geschwindigkeit|` +
-		`anstellwinkel|winkel|gap|spacing|distance|height|radius|diameter|vitesse|` +
-		`velocidad|velocit[àa]|snelheid|r[ée]gime|tours|giri|incidenza|incidencia|angolo|[áa]ngulo|invalshoek|` +
-		`toerental|az|azimuth|el|elev|elevation|tilt`
+		`gap|spacing|distance|height|radius|diameter|vitesse|` +
+		`velocidad|velocit[àa]|snelheid|r[ée]gime|tours|giri|toerental`
 )
 
 // Words of headers, and of names of channels and files. HasWord looks for them; it compares single letters only with
@@ -34,6 +36,10 @@ var (
 
 	// Settings are the words of Inputs without things: the current of a motor is not set.
 	Settings = Whole(settings)
+
+	// Swept are words of settings that stay set points if they were read while they were swept: angles, and others that
+	// are rarely read for their own sake. A speed may be read while it is constant.
+	Swept = Whole(angles + `|j|advance|tsr|throttle|pwm|esc|flap|elevator|aileron|rudder`)
 
 	// Outcomes are words of quantities that are measured in order to be predicted: loads, coefficients and levels.
 	Outcomes = Whole(`lift|drag|thrust|torque|force|moment|c[ldmtpqxyz]|k[tq]|f[xyz]|m[xyz]|o?a?spl|level|noise|` +

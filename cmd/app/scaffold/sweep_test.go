@@ -61,7 +61,6 @@ func TestSweepsInArrays(t *testing.T) {
 // Tables of sweeps of which no rows are repeats, because there is one file, are not samples in time.
 // What was measured at one setting is. Expected: by what the rows are.
 func TestSweepsInTables(t *testing.T) {
-	counted := "point,alpha,CL\n1,0,0.1\n2,2,0.3\n3,4,0.5\n4,6,0.6\n5,8,0.7\n"
 	measured := "alpha,CL\n4.01,0.5\n3.99,0.51\n4.02,0.49\n4.0,0.5\n3.98,0.52\n"
 	for _, c := range []struct {
 		name    string
@@ -69,7 +68,6 @@ func TestSweepsInTables(t *testing.T) {
 		isSweep bool
 	}{
 		{"one file", map[string]string{"3D_corr_test.csv": thrustRows(0, 1)}, true},
-		{"one file with a counter", map[string]string{"polar.csv": counted}, true},
 		{"samples at one angle", map[string]string{"a4.csv": measured}, false},
 	} {
 		r := lookAt(t, c.files)
