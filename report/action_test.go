@@ -36,13 +36,15 @@ func TestUndecidedAction(t *testing.T) {
 	only := undecidedBy("y", missesAt68)
 	weak := undecidedBy("z", nearlyFails)
 	assert.Equal(t, "Use only the 95\u00a0% interval of y.", undecidedAction([]score.OutcomeTrust{only}))
-	assert.Equal(t, "For z use ±\u00a06.9 N (1.96 times the RMS residual), not its interval.",
+	assert.Equal(t, "For z use ±\u00a06.9 N (1.96 times the RMS residual, noise included), not its interval.",
 		undecidedAction([]score.OutcomeTrust{weak}))
-	assert.Equal(t, "Use only the 95\u00a0% interval of y. For z use ±\u00a06.9 N (1.96 times the RMS residual), not its "+
+	assert.Equal(t, "Use only the 95\u00a0% interval of y. For z use ±\u00a06.9 N (1.96 times the RMS residual, noise "+
+		"included), not its "+
 		"interval.", undecidedAction([]score.OutcomeTrust{only, weak}))
-	assert.Equal(t, "For z use ±\u00a06.9 N, for z ±\u00a06.9 N (1.96 times the RMS residual), not their intervals.",
+	assert.Equal(t, "For z use ±\u00a06.9 N, for z ±\u00a06.9 N (1.96 times the RMS residual, noise "+
+		"included), not their intervals.",
 		undecidedAction([]score.OutcomeTrust{weak, weak}))
-	assert.Equal(t, "For 4 outcomes use ±\u00a01.96 times the RMS residual, not the intervals.",
+	assert.Equal(t, "For 4 outcomes use ±\u00a01.96 times the RMS residual, noise included, not the intervals.",
 		undecidedAction([]score.OutcomeTrust{weak, weak, weak, weak}))
 }
 
@@ -51,26 +53,24 @@ func TestUndecidedAction(t *testing.T) {
 // 16 − 15. The forecast is given here; it is left out if the interval contains too few values.
 func TestDecidingWords(t *testing.T) {
 	s := Split{Name: "s", HeldOut: "blades = 2", Honest: calibratedBy(undecidedBy("y", missesAt68))}
-	s.Held = []HeldOutcome{{Outcome: "y", Widest: "rpm = 9"}}
 	s.Honest.Record.Forecast = []interval.Forecast{{Half: []float64{12}}, {Runs: 1, Half: []float64{7.5}}}
 	for want, evidence := range map[string]score.Evidence{
 		"To decide, measure 1 more test run with blades = 2: if it is like these 13, the interval holds.": nearlyHolds,
-		"Train on a run with blades = 2 at rpm = 9; test runs do not improve it.":                         nearlyFails,
-		"Train on a run with blades = 2 at rpm = 9: ±\u00a07.5 instead of ±\u00a012 N (forecast); test runs do not " +
-			"improve it.": missesAt68,
-		"Train on a run with blades = 2 at rpm = 9: ±\u00a07.5 instead of ±\u00a012 N (forecast); no test run decides an " +
+		"Train on a run with blades = 2; test runs do not improve it.":                                    nearlyFails,
+		"Train on a run with blades = 2: ±\u00a07.5 instead of ±\u00a012 N (forecast).":                   missesAt68,
+		"Train on a run with blades = 2: ±\u00a07.5 instead of ±\u00a012 N (forecast); no test run decides an " +
 			"interval as wide as this one.": tooWide,
 	} {
 		assert.Equal(t, want, s.decidingWords(undecidedBy("y", evidence)))
 	}
 
-	assert.Equal(t, "Train on a run with blades = 2 at rpm = 9, and hold out the others as a test.",
+	assert.Equal(t, "Train on a run with blades = 2, and hold out the others as a test.",
 		s.decidingWords(undecidedBy("y", score.Evidence{Level: 0.95, Units: 15, Inside: 0.2, Inside68: 0.1, Effective: 15})))
 	assert.Empty(t, s.decidingWords(holding("y", "N", 3, 12, 0.3)))
 
 	s.HeldOut = "a random share of 0.2 of the conditions, drawn for s"
 	assert.Contains(t, s.decidingWords(undecidedBy("y", nearlyFails)),
-		"Train on a run with such conditions at rpm = 9; test")
+		"Train on a run with such conditions; test")
 }
 
 // Undecided and failing rows have steps in the order of the table: the failing row first, then by R². Outcomes with the

@@ -59,7 +59,7 @@ func (s Split) decidingWords(trust score.OutcomeTrust) string {
 	evidence := trust.Evidence()
 	switch evidence.Grade() {
 	case score.Fails:
-		return fmt.Sprintf("Train on a run with %s, and hold out the others as a test.", s.widestOf(trust.Outcome))
+		return fmt.Sprintf("Train on a run with %s, and hold out the others as a test.", s.place())
 	case score.Undecided:
 		return s.undecidedWords(trust)
 	}
@@ -75,19 +75,13 @@ func (s Split) place() string {
 	return cmp.Or(clean(s.HeldOut), clean(s.Name))
 }
 
-// widestOf names the held-out place where the interval of an outcome is widest, or all held-out conditions if this
-// place is not known.
-func (s Split) widestOf(outcome string) string {
-	return joinTexts(" at ", s.place(), clean(s.heldOutcome(outcome).Widest))
-}
-
 // undecidedWords says what further test runs would show about an undecided interval. If they would not show that it
 // holds, a training run may improve it.
 func (s Split) undecidedWords(trust score.OutcomeTrust) string {
 	evidence := trust.Evidence()
 	if evidence.WidthOverSpread > score.MostSpread {
 		return fmt.Sprintf("%s; no test run decides an interval as wide as this one.",
-			joinTexts(": ", "Train on a run with "+s.widestOf(trust.Outcome), s.forecastWords(trust.Outcome)))
+			joinTexts(": ", "Train on a run with "+s.place(), s.forecastWords(trust.Outcome)))
 	}
 
 	outlook := evidence.Outlook()
@@ -99,13 +93,14 @@ func (s Split) undecidedWords(trust score.OutcomeTrust) string {
 		return testsWords(outlook.Units-evidence.Units, evidence.Units, s.place())
 	}
 
-	forecast := ""
+	train := "Train on a run with " + s.place()
 	if isBoundReached(evidence) { // a forecast of an interval that contains too few values would be too good
-		forecast = s.forecastWords(trust.Outcome)
+		if forecast := s.forecastWords(trust.Outcome); forecast != "" {
+			return train + ": " + forecast + "."
+		}
 	}
 
-	return fmt.Sprintf("%s; test runs do not improve it.",
-		joinTexts(": ", "Train on a run with "+s.widestOf(trust.Outcome), forecast))
+	return train + "; test runs do not improve it."
 }
 
 // testsWords asks for test runs that decide an interval if they are like the measured runs.

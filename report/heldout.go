@@ -21,8 +21,6 @@ type HeldOutcome struct {
 	// prediction cannot be made.
 	MeanError   float64 // by the mean of the training values
 	LinearError float64 // by least squares on the inputs
-
-	Widest string // the held-out place where the calibrated interval is widest, without the held-out input; "" if unknown
 }
 
 // BoundShare returns the share of the held-out values that are upper bounds. It returns 0 if there are no held-out

@@ -72,8 +72,8 @@ func (d *Detail) next() []step {
 }
 
 // narrowing advises on the next training run by the forecasts of the splits: the held-out group whose interval a run
-// would narrow most, the place with the widest interval, and the interval after a run there. It returns nil if no split
-// has a forecast.
+// would narrow most, and the mean interval after a run of this group. It names no run of the group, because pipeline
+// suggest ranks them. It returns nil if no split has a forecast.
 func (d *Detail) narrowing() *step {
 	best := d.bestGain()
 	if best.split == nil {
@@ -94,7 +94,7 @@ func (d *Detail) narrowing() *step {
 		next.Grade = string(trust.Grade())
 		next.Words = fmt.Sprintf(
 			"Largest gain: train on a run with %s: ±\u00a0%s instead of ±\u00a0%s (forecast)",
-			best.split.widestOf(trust.Outcome),
+			best.split.place(),
 			unitOf(trust).cell(one, undefined).plain(), amountsIn(trust.Unit, now, now))
 	}
 
@@ -141,76 +141,4 @@ func gridOf(values []float64) string {
 	short := func(value float64) string { return strconv.FormatFloat(value, 'g', 6, 64) }
 
 	return short(values[0]) + ":" + short(values[last]) + ":" + short(step)
-}
-
-// widestPlace names the held-out place of a split where the interval of an outcome is widest, by the inputs other than
-// those that are held out. It returns "" if the place is not known.
-func (d *Detail) widestPlace(split *Split, outcome string) string {
-	calibrated := d.calibratedSplit(split.Name)
-	k := d.outcomeIndex(outcome)
-	if calibrated == nil || k < 0 {
-		return ""
-	}
-
-	half := calibrated.Calibrated.Half
-	var asked []int
-	for c, held := range calibrated.Test {
-		if held && !math.IsNaN(half[c*d.outcomeCount()+k]) {
-			asked = append(asked, c)
-		}
-	}
-
-	// The inputs that tell places apart. An angle does not, because a run has all angles.
-	var fixed []int
-	for input := range d.Inputs {
-		if input != d.angle() && d.varies(asked, input) {
-			fixed = append(fixed, input)
-		}
-	}
-
-	if len(fixed) == 0 {
-		return ""
-	}
-
-	var widest *spot
-	most := math.Inf(-1)
-	for _, place := range d.spots(asked, fixed) {
-		mean := 0.0
-		for _, c := range place.conditions {
-			mean += half[c*d.outcomeCount()+k] / float64(len(place.conditions))
-		}
-
-		if widest == nil || mean > most {
-			widest = place
-			most = mean
-		}
-	}
-
-	place := placeText(d.Inputs, widest.inputs, fixed)
-	if angle := d.angle(); angle >= 0 && d.varies(asked, angle) {
-		place += ", all angles"
-	}
-
-	return place
-}
-
-// NameWidest names the place where the calibrated interval is widest, for each outcome of each split of the experiment.
-func (d *Detail) NameWidest() {
-	for i := range d.Experiment.Splits {
-		split := &d.Experiment.Splits[i]
-		for k := range split.Held {
-			split.Held[k].Widest = d.widestPlace(split, split.Held[k].Outcome)
-		}
-	}
-}
-
-// calibratedSplit returns the split with the given name if it has calibrated intervals, and nil otherwise.
-func (d *Detail) calibratedSplit(name string) *SplitDetail {
-	for i := range d.Splits {
-		if d.Splits[i].Name == name && d.Splits[i].Calibrated != nil {
-			return &d.Splits[i]
-		}
-	}
-
-	return nil
 }

@@ -275,30 +275,38 @@ func (s Split) boundsWords() string {
 	return shareText(share) + " of all levels are upper bounds"
 }
 
-// withoutBoundsWords names up to two outcomes that have another grade without upper bounds, and counts more of them. It
-// returns "" if the share of upper bounds is small.
+// withoutBoundsWords names up to two outcomes that have another grade without upper bounds, and counts more of them. This
+// other grade is the grade of values above the noise floor. It returns "" if no grade changes, or if the share of upper
+// bounds is small.
 func (s Split) withoutBoundsWords() string {
 	if s.boundsWords() == "" {
 		return ""
 	}
 
 	var changed []string
+	isReliable := false // one of the other grades
 	for _, outcome := range s.recommended() {
 		measured := s.heldOutcome(outcome.Outcome).Measured
 		if measured != nil && measured.Grade() != outcome.Grade() {
 			changed = append(changed, clean(outcome.Outcome)+" "+measured.Grade().Predicate())
+			isReliable = isReliable || measured.Grade() == score.Holds || measured.Grade() == score.Wide
 		}
 	}
 
 	const most = 2
 	switch n := len(changed); {
 	case n == 0:
-		return "Without them no grade changes"
+		return ""
 	case n > most:
 		return "Without them " + numbered(n, "grade changes", "grades change")
 	}
 
-	return "Without them " + strings.Join(changed, ", ")
+	words := "Without them " + strings.Join(changed, ", ")
+	if !isReliable {
+		words += ": do not use these intervals above the noise floor"
+	}
+
+	return words
 }
 
 // networkLine describes the paper's network on a split in one line, with means over the outcomes. The rise of E|cov| is

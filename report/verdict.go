@@ -32,7 +32,7 @@ type verdictWords struct {
 	finding string // the grade in words, and the outcomes that have it
 	why     string // why the grade is not better; "" if there is nothing to say
 	bounds  string // the share of upper bounds; "" if it is small
-	without string // how grades change without upper bounds; "" if their share is small
+	without string // how grades change without upper bounds; "" if none changes
 	closer  string // the plain models with a smaller error; "" if there are none
 	Action  string // what to do with the predictions; "" if nothing was judged
 	next    []step // what to measure, for each group of outcomes that is undecided or fails
@@ -58,8 +58,11 @@ func (v verdictWords) head(most int) string {
 	}
 
 	found := joinTexts(": ", v.Held, v.finding, v.why) + "."
+	if v.without != "" { // otherwise a column of the table has the share of upper bounds
+		found = joinTexts(" ", found, addStop(v.bounds), addStop(v.without))
+	}
 
-	return joinTexts(" ", found, addStop(v.bounds), addStop(v.closer), v.Action, v.nextWords(most))
+	return joinTexts(" ", found, addStop(v.closer), v.Action, v.nextWords(most))
 }
 
 // nextWords returns at most the given number of next steps in sentences. Several steps begin with the names of their
@@ -91,7 +94,7 @@ func addStop(text string) string {
 
 // String returns the verdict with all its numbers.
 func (v verdictWords) String() string {
-	return joinTexts(" ", v.head(len(v.next)), addStop(v.without), v.Rest)
+	return joinTexts(" ", v.head(len(v.next)), v.Rest)
 }
 
 // joinTexts joins the texts that are not empty.

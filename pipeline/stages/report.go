@@ -205,7 +205,6 @@ func (x *reportStage) run(ctx context.Context, job *engine.Job) error {
 	page := data.Detail()
 	page.Config = facts(append(about, x.settings()...)...)
 	page.Experiment = e
-	page.NameWidest()
 
 	if err := writeReport(x.exp, job, page.Experiment); err != nil {
 		return err
