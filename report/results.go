@@ -275,9 +275,9 @@ func (s Split) boundsWords() string {
 	return shareText(share) + " of all levels are upper bounds"
 }
 
-// withoutBoundsWords names up to two outcomes that have another grade without upper bounds, and counts more of them. This
-// other grade is the grade of values above the noise floor. It returns "" if no grade changes, or if the share of upper
-// bounds is small.
+// withoutBoundsWords names up to two outcomes that have another grade without upper bounds, and counts more of them.
+// This other grade is the grade of values above the noise floor. It returns "" if no grade changes, or if the share of
+// upper bounds is small.
 func (s Split) withoutBoundsWords() string {
 	if s.boundsWords() == "" {
 		return ""
