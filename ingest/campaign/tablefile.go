@@ -112,7 +112,6 @@ func (r *tableReader) readFile(i int) error {
 		return err
 	}
 
-	r.keepStatements(reader.Info())
 	more, err := r.checkExtra(extra)
 	if err != nil {
 		return err
@@ -123,6 +122,7 @@ func (r *tableReader) readFile(i int) error {
 		return err
 	}
 
+	r.keepStatements(reader.Info())
 	if err := r.addRows(); err != nil {
 		return err
 	}

@@ -43,7 +43,8 @@ import (
 //   - 21: further rows of positions below the names are not samples
 //   - 22: settings that are swept within a run, and samples far above full scale, are reported
 //   - 23: exclusions of channels by conditions compare the converted and derived conditions; names that differ by a
-//     letter of their own are two names
+//     letter of their own are two names; numbers in headers of tables are compared in one unit, and counters beside
+//     the word of a setting are settings
 const ingestVersion = 23
 
 // Outputs of the tasks of this stage.
