@@ -775,7 +775,7 @@ var hostileNames = []string{
 	strings.Repeat("a very long name ", 20)[:300], strings.Repeat("x", 300), "\u202eright to left override", "שלום עולם",
 	`</style><style>*{display:none}`,
 	`]]><svg onload="window.hacked=1">`, `javascript:window.hacked=1`, "&lt;b&gt; & 'quotes' \"double\"",
-	"a\x00b\x1b[31mc",
+	"a\x00b\x1b[31mc", "d\u009b31me\u200ff\u2028g",
 }
 
 // TestHostilePage gives a hostile name to everything that has one (experiment, split, outcome, condition, run,
@@ -814,7 +814,7 @@ func TestHostilePage(t *testing.T) {
 	for i, name := range hostileNames {
 		title := b.text(fmt.Sprintf(`document.querySelector("#x%d h2").textContent`, i+1))
 		isShortened := len([]rune(name)) >= 60
-		isCleaned := strings.ContainsAny(name, "\u202e\x00")
+		isCleaned := strings.ContainsAny(name, "\u202e\x00\u009b")
 		if !isShortened && !isCleaned {
 			assert.Contains(t, title, name, "the title of name %d", i)
 		}

@@ -42,9 +42,7 @@ func comparedExperiment() Experiment {
 func TestDoubtfulMethod(t *testing.T) {
 	e := comparedExperiment()
 	m := &e.Splits[0].Methods[1]
-	if fine := string(Markdown(e)); strings.Contains(fine, "doubtful") {
-		t.Errorf("a warning in\n%s", fine)
-	}
+	assert.NotContains(t, string(Markdown(e)), "doubtful")
 
 	m.Doubt = "1 of 5 seeds: the chains disagree"
 
@@ -115,9 +113,7 @@ func TestComparison(t *testing.T) {
 	assert.Equal(t, "gp", s.Methods[1]["method"])
 	assert.Nil(t, doc.Splits[1].Methods)
 
-	if r := s.Methods[0]["r2"].(map[string]any); r["mean"] != 0.81234 {
-		t.Errorf("r2 %v", r)
-	}
+	assert.Equal(t, 0.81234, s.Methods[0]["r2"].(map[string]any)["mean"])
 
 	r := s.Methods[1]["sum_e_ratio"].(map[string]any)
 	assert.Nil(t, r["mean"], "an undefined ratio")

@@ -92,9 +92,7 @@ func TestBinsNumbers(t *testing.T) {
 
 	assert.Contains(t, found(t, d, "2-blades-calibration").Desc, "Not drawn: 2 of 9 bins")
 
-	if all := series(t, p, "bins of C"); len(all.X) != 9 {
-		t.Errorf("%d bins", len(all.X))
-	}
+	assert.Len(t, series(t, p, "bins of C").X, 9)
 }
 
 // The mean line of the spectrum is the mean power: of 20 and 30 dB

@@ -30,7 +30,5 @@ func TestPooled(t *testing.T) {
 	require.True(t, strings.HasPrefix(got[3], want), "%q\nexpected %s… %s", got, want, rest)
 	assert.Contains(t, got[3], rest, "%q\nexpected %s… %s", got, want, rest)
 
-	if one := (Experiment{Splits: e.Splits[:1]}).groupPools(); one != nil {
-		t.Errorf("%+v of one group", one)
-	}
+	assert.Nil(t, Experiment{Splits: e.Splits[:1]}.groupPools(), "one group")
 }

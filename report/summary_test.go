@@ -218,9 +218,8 @@ func TestWidestFirst(t *testing.T) {
 	require.Equal(t, "2-blades-honest-outcomes", lead.file, "%s: %s, %v", lead.file, lead.heading, lead.spread)
 	assert.Equal(t, 0.9, lead.spread, "%s: %s, %v", lead.file, lead.heading, lead.spread)
 
-	if i := leadOf(append(list, captionedFigure{kind: "honest-outcomes", spread: 1})); i != len(list) {
-		t.Errorf("figure %d of %d", i, len(list))
-	}
+	wider := append(list, captionedFigure{kind: "honest-outcomes", spread: 1})
+	assert.Equal(t, len(list), leadOf(wider), "the last figure leads")
 
 	both := slices.IndexFunc(list, func(p captionedFigure) bool { return p.file == "2-blades-honest-outcomes" })
 	require.GreaterOrEqual(t, both, 0, "no figure of both outcomes")

@@ -33,19 +33,18 @@ func TestConvert(t *testing.T) {
 	source.Derive = set
 	require.NoError(t, source.convert(c, nil))
 
-	if math.Abs(c["theta_deg"]-30) > 1e-12 || c["rpm"] != 1 || math.Abs(c["twice"]-60) > 1e-12 || len(c) != 3 {
-		t.Errorf("%v", c)
-	}
+	assert.InDeltaMapValues(t, map[string]float64{"theta_deg": 30, "rpm": 1, "twice": 60}, c, 1e-12)
 
 	table, err := ParseConditions("c.csv", []byte("file,theta_deg [rad],rpm [Hz]\na,0.5,50\n"),
 		LogOptions{Units: map[string]string{"rpm": "1/min"}})
 	require.NoError(t, err)
 
-	how := table.Converted
-	if v := table.Rows[0].States; math.Abs(v[0].Value-28.64788975654116) > 1e-12 || v[1].Value != 50 ||
-		how["theta_deg"] == "" || how["rpm"] != "" {
-		t.Errorf("%v %v", v, how)
-	}
+	assert.NotEmpty(t, table.Converted["theta_deg"])
+	assert.Empty(t, table.Converted["rpm"])
+
+	states := table.Rows[0].States
+	assert.InDelta(t, 28.64788975654116, states[0].Value, 1e-12)
+	assert.Equal(t, 50.0, states[1].Value)
 }
 
 // Conditions of attributes and channels are merged; contradictions are errors.

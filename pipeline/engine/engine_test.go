@@ -716,10 +716,9 @@ func TestHashOnce(t *testing.T) {
 			x, err := s.hash(f, false)
 
 			// From: for i in $(seq 262144); do printf 0123456789abcdef; done | sha256sum
-			if err != nil || x.stamp.Size != 1<<22 ||
-				x.sum != "3cab7815c40973b8fb036c7a2a69b3649882622a4a0a2f1a980efa4ef8545577" {
-				t.Errorf("%+v, %v", x, err)
-			}
+			assert.NoError(t, err)
+			assert.Equal(t, "3cab7815c40973b8fb036c7a2a69b3649882622a4a0a2f1a980efa4ef8545577", x.sum)
+			assert.EqualValues(t, 1<<22, x.stamp.Size)
 		})
 	}
 

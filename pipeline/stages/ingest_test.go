@@ -48,9 +48,8 @@ func TestPlanMicrophones(t *testing.T) {
 		t.Error("the key of a file has the globs")
 	}
 
-	if v, _ := value(task.Config, "ingest.rate_hz"); v != "1000" {
-		t.Errorf("rate %q", v)
-	}
+	rate, _ := value(task.Config, "ingest.rate_hz")
+	assert.Equal(t, "1000", rate)
 
 	require.Len(t, task.Local, 1, "local %v", task.Local)
 	assert.Contains(t, task.Local[0].Value, "rpm", "local %v", task.Local)

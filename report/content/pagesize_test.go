@@ -2,10 +2,11 @@ package content
 
 import (
 	"fmt"
-	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"doubletake/ingest/table"
 )
@@ -37,9 +38,7 @@ func TestDetailSelects(t *testing.T) {
 		perRun[d.page.Run[i]]++
 
 		// y1 and y2 are 1 and 2 above the speed: their mean is 1.5 above it.
-		if m := d.page.Mean[c]; m != d.page.X[2*c]+1.5 {
-			t.Fatalf("mean %v at %v 1/min", m, d.page.X[2*c])
-		}
+		require.Equal(t, d.page.X[2*c]+1.5, d.page.Mean[c], "mean at %v 1/min", d.page.X[2*c])
 	}
 
 	for r, k := range perRun {
@@ -64,9 +63,6 @@ func TestDetailSelects(t *testing.T) {
 	assert.LessOrEqual(t, len(d.page.Cond), pageRows+200, "%d conditions, %d rows", len(d.page.X)/2, len(d.page.Cond))
 	assert.GreaterOrEqual(t, len(d.page.Cond), pageRows/2, "%d conditions, %d rows", len(d.page.X)/2, len(d.page.Cond))
 
-	for _, m := range d.page.Mean {
-		if math.Abs(m-124.5) > 1e-9 { // of 0 … 249: all pairs count, shown or not
-			t.Fatalf("mean %v", m)
-		}
-	}
+	means := slices.Repeat([]float64{124.5}, 200) // of 0 … 249: all pairs count, shown or not
+	assert.InDeltaSlice(t, means, d.page.Mean, 1e-9)
 }

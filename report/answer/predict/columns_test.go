@@ -189,7 +189,9 @@ func TestWithoutCalibration(t *testing.T) {
 	a, err := m.Answer(context.Background(), []float64{1, 2}, Options{})
 	require.NoError(t, err)
 
+	compared := 0
 	for name, v := range a.values(0, a.columns()).All() {
+		compared++
 		n, isNumber := v.(float64)
 		network := strings.HasPrefix(name, "network_")
 		switch {
@@ -200,4 +202,6 @@ func TestWithoutCalibration(t *testing.T) {
 			t.Errorf("%s: %q", name, v)
 		}
 	}
+
+	assert.GreaterOrEqual(t, compared, 4, "values of the two answers and their names")
 }

@@ -95,9 +95,7 @@ func TestPDF(t *testing.T) {
 	require.GreaterOrEqual(t, sizes["8.00"], 8, "sizes of text %v", sizes)
 	assert.Equal(t, 3, sizes["5.44"], "sizes of text %v", sizes)
 
-	if n := strings.Count(page, "W n"); n != 2 { // below the grid, and above it
-		t.Errorf("clipped %d times", n)
-	}
+	assert.Equal(t, 2, strings.Count(page, "W n"), "clips: below the grid, and above it")
 
 	if !strings.Contains(page, "/GS") { // the band is translucent
 		t.Error("no transparency")
@@ -284,7 +282,7 @@ func ExamplePDF() {
 func TestPDFBeyondBasic(t *testing.T) {
 	f := small()
 	f.Panels[0].Title = "Lp 🚀"
-	if b, err := PDF(f); err != nil || !bytes.HasPrefix(b, []byte("%PDF-")) {
-		t.Errorf("%d bytes, %v", len(b), err)
-	}
+	b, err := PDF(f)
+	require.NoError(t, err)
+	assert.True(t, bytes.HasPrefix(b, []byte("%PDF-")), "%.20q", b)
 }
