@@ -28,13 +28,13 @@ type pace struct {
 	took     float64 // seconds that the tasks took that ended
 	expected float64 // seconds that were expected of the tasks that ended
 	tasks    int     // number of tasks in the plan
-	load     float64 // seconds expected of all tasks in the plan
+	planned  float64 // seconds that were expected of all tasks in the plan
 }
 
 // ratio returns the seconds taken per second expected. The prior ratio, of a larger group, counts as much
 // as one average task.
 func (p *pace) ratio(prior float64) float64 {
-	average := p.load / float64(max(p.tasks, 1))
+	average := p.planned / float64(max(p.tasks, 1))
 	if p.expected+average <= 0 {
 		return prior
 	}
@@ -61,7 +61,7 @@ func (e *Estimate) Observe(event Event, now time.Time) {
 			e.expect[task] = seconds
 			for _, pace := range e.paces(task) {
 				pace.tasks++
-				pace.load += seconds
+				pace.planned += seconds
 			}
 		}
 
@@ -145,9 +145,9 @@ const (
 	fixedShare   = 0.1
 )
 
-// load returns the seconds expected of a task that was never made: its Weight, scaled
-// by the size of the raw files that it reads, if there are any.
-func load(task *Task) float64 {
+// expectedNew returns the seconds expected of a task that was never made: its Weight, scaled by the size of the raw
+// files that it reads, if there are any.
+func expectedNew(task *Task) float64 {
 	var bytes float64
 	for _, file := range task.Files {
 		if fi, err := os.Stat(file.Open); err == nil {

@@ -89,11 +89,11 @@ func TestEstimateAfterFailure(t *testing.T) {
 }
 
 // A task that reads files is expected to take as long as they are large.
-func TestLoad(t *testing.T) {
+func TestExpectedNew(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.wav")
 	require.NoError(t, os.WriteFile(path, make([]byte, 4_000_000), 0o644))
-	assert.InDelta(t, 0.02*2.1, load(&Task{Weight: 0.02, Files: []File{{path, path}}}), 1e-12, "4 MB: s")
-	assert.Equal(t, 0.02, load(&Task{Weight: 0.02, Files: []File{{"none", "none"}}}), "a file not made yet: s")
+	assert.InDelta(t, 0.02*2.1, expectedNew(&Task{Weight: 0.02, Files: []File{{path, path}}}), 1e-12, "4 MB: s")
+	assert.Equal(t, 0.02, expectedNew(&Task{Weight: 0.02, Files: []File{{"none", "none"}}}), "a file not made yet: s")
 }
 
 // A simulated run has two stages and two tasks at a time, on a machine 2.5 times as slow

@@ -11,12 +11,6 @@ import (
 	"doubletake/internal/pack"
 )
 
-// What lookAt describes if a path is a link.
-const (
-	linkItself = false
-	linkTarget = true
-)
-
 // names lists the files of an object that is a folder: the outputs, and then the manifest.
 func (r *record) names() []string {
 	names := make([]string, 0, len(r.Outputs)+1)

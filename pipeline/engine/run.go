@@ -363,5 +363,5 @@ func (r *runner) expected(task *Task) float64 {
 		return rec.Seconds
 	}
 
-	return load(task)
+	return expectedNew(task)
 }

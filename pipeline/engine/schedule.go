@@ -50,9 +50,10 @@ func (r *runner) run(ctx context.Context, todo []*Task) error {
 	return nil
 }
 
-// queueReady creates the queue of ready tasks, with the tasks that wait for nothing. Near tasks go first, because in a
-// campaign that is larger than the memory a file would otherwise be read from the disk again for each of its tasks.
-// Then the task with the heaviest chain of tasks behind it goes first, and then the first in the plan.
+// queueReady creates the queue of ready tasks, and adds the tasks of todo that wait for no other task. Near tasks go
+// first (runner.near). In a campaign that is larger than the memory, a file would otherwise be read from the disk again
+// for each of its tasks, and there would be more passed values than tasks in hand. Then the task with the heaviest
+// chain of tasks behind it goes first, and then the first in the plan.
 func (r *runner) queueReady(todo []*Task) {
 	order := map[*Task]int{}
 	for i, task := range todo {
@@ -154,10 +155,10 @@ func (r *runner) halt() {
 	r.cond.Broadcast()
 }
 
-// finish counts a task that has ended, and queues the tasks that waited for it alone. After an error they are never
-// queued. The mutex must be held.
+// finish counts a task that has ended, and queues the tasks that waited for this task alone. If the task failed, it
+// queues none. The mutex must be held.
 func (r *runner) finish(ctx context.Context, task *Task, ran bool, seconds float64, err error) {
-	r.free(task.ID) // releases a value that was passed to the task, which does not take it if its result was found
+	r.free(task.ID) // a task whose result was found has not taken the value that was passed to it
 	summary := r.stage(task.Stage)
 	summary.last = time.Now()
 	if errors.Is(err, ErrNotStarted) {
@@ -267,11 +268,11 @@ func (r *runner) isMade(key string) bool {
 	return r.made[key]
 }
 
-// follows reports whether the task with the ID next is made after t in this process, so that t may pass a value to it.
-// The next task must wait for t alone. Its result must almost certainly be missing in the store: the task was never
-// made, its settings or its version changed, or the run is forced. follows returns false if another process makes the
-// tasks, or if the run stops. The queue prefers such tasks, so that there are never more passed values than tasks in
-// hand.
+// follows reports whether the task with the ID next is made after t, so that t may pass a value to it. This requires:
+//   - This process makes the tasks, and the run does not stop.
+//   - The next task waits for t alone.
+//   - Its result is almost certainly missing in the store: the task was never made, its settings or its version
+//     changed, or the run is forced.
 func (r *runner) follows(t *Task, next string) bool {
 	if _, here := r.executor.(Local); !here {
 		return false

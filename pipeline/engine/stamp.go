@@ -15,6 +15,12 @@ type stamp struct {
 	CTime int64  // last change of contents or attributes, in ns since 1970; 0 for results and on Windows
 }
 
+// What lookAt, which returns the stamp of a file, describes if a path is a link.
+const (
+	linkItself = false
+	linkTarget = true
+)
+
 // slowTick is the coarsest step of a file system's clock: FAT has it.
 const slowTick = 2 * time.Second
 

@@ -232,13 +232,13 @@ func (d *drawing) drawPanel(i int, b box) {
 
 	if b.showX {
 		for k, line := range labelLines(x.Label, b.right-b.left+16) {
-			d.writeText((b.left+b.right)/2, b.bottom+33+14*float64(k), "", "middle", line)
+			d.writeText((b.left+b.right)/2, b.bottom+33+labelLine*float64(k), "", "middle", line)
 		}
 	}
 
 	if b.showY {
 		for k, line := range labelLines(y.Label, b.bottom-b.top+10) {
-			d.writeUpright(11+14*float64(k), b, line)
+			d.writeUpright(11+labelLine*float64(k), b, line)
 		}
 	}
 
@@ -323,7 +323,7 @@ func (d *drawing) drawLabels(panel *Panel, axes panelAxes) {
 
 		d.put(`<g class="mark" data-series="%v"%v>`, mark.Name, d.dataAttributes(mark))
 
-		for i := range min(len(mark.X), len(mark.Text)) {
+		for i := range min(len(mark.X), len(mark.Y), len(mark.Text)) {
 			if !axes.xScale.has(mark.X[i]) || !axes.yScale.has(mark.Y[i]) {
 				continue
 			}

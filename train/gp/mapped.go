@@ -268,8 +268,8 @@ func (m *Mapped) Posterior(ctx context.Context, x []float64, pairs float64, leve
 	return p, nil
 }
 
-// EachPosterior does what Model.EachPosterior does, with the results of Posterior. A process that predicts all outcomes
-// of a condition in separate rows has a single result.
+// EachPosterior does what Model.EachPosterior does, for conditions instead of rows. If a form divides all outcomes of a
+// condition among its rows, the process has one outcome, and receive is called once.
 func (m *Mapped) EachPosterior(ctx context.Context, x []float64, pairs float64, levels Levels,
 	receive func(j int, p *Posterior) error,
 ) error {

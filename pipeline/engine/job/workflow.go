@@ -69,14 +69,14 @@ var scripts = sync.OnceValue(func() *template.Template {
 		"join":   strings.Join,
 		"condor": escapeCondor.Replace,
 		"node":   nodeName,
-		"json":   strconv.Quote,
+		"quoted": strconv.Quote, // as YAML and HTCondor read texts in quotation marks
 		"prev":   previous,
 	}
 
 	return template.Must(template.New("").Funcs(functions).Parse(scriptsText))
 })
 
-// escapeCondor doubles quotation marks, as HTCondor's new syntax of arguments wants it within '…'.
+// escapeCondor writes each quotation mark twice, as HTCondor's syntax of arguments requires between '…'.
 var escapeCondor = strings.NewReplacer("'", "''", `"`, `""`)
 
 // nodeName returns the name of an array as HTCondor takes it for a node of a workflow.

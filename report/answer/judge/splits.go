@@ -87,10 +87,14 @@ func (g *given) addGroupSplits(ctx context.Context, experiment *report.Experimen
 	slices.Sort(groups)
 	groups = slices.Compact(groups)
 	if len(groups) < 2 || len(groups) > maxGroups {
+		hint := "name a column with more groups, or judge by a split"
+		if len(groups) > maxGroups {
+			hint = "more can be judged by a split, or with rows without a group"
+		}
+
 		return &fault.Error{
 			Path: g.Predictions, Place: "column " + g.Groups, Found: strconv.Itoa(len(groups)),
-			Want: fmt.Sprintf("2 to %d groups, each without its predictions in a training", maxGroups),
-			Hint: "more can be judged by a split, or with rows without a group",
+			Want: fmt.Sprintf("2 to %d groups, each predicted by a training without it", maxGroups), Hint: hint,
 		}
 	}
 
@@ -126,11 +130,15 @@ func (g *given) testing(isTest func(group string) bool) *given {
 }
 
 // assignParts stores which pairs are judged (the test part) and from which intervals are learned (the training part),
-// and the scale of the outcomes. If the user names a split, the parts are the parts of the split. Otherwise the test
-// part has the pairs that no group and no mark in the table excludes, and the training part has the pairs that the
-// table marks as trained. If the user names groups, the training part has the predictions of left-out groups instead.
-// Pairs without a complete prediction are never in the test part. assignParts returns the conditions that lack a
-// prediction.
+// and the scale of the outcomes. It returns the conditions that lack a prediction.
+//
+// If the user names a split, the test part is the test part of the split. Otherwise it has the pairs that are in no
+// group and that the table does not mark as trained. The training part has
+//   - if the user names groups, the pairs of groups that are not in the test part;
+//   - otherwise, if the user names a split, the training part of the split;
+//   - otherwise the pairs that the table marks as trained.
+//
+// Pairs without a complete prediction are in no part, but may be in the training part of a split.
 func (g *given) assignParts(judges *judgingPairs) []string {
 	g.Part = slices.Repeat([]triplets.Part{triplets.Neither}, g.N)
 	seen := map[int]bool{}

@@ -26,10 +26,10 @@ const (
 	Version = 2
 )
 
-// GroupResult holds the results of one left-out training group. Its intervals follow from the other left-out groups;
-// only the factor of the noise and the factor between claims and distances are learned from all groups. Variances and
-// squares are in units of the variance of the training outcomes, widths and scores in units of their deviation. All
-// are means over outcomes.
+// GroupResult holds the results of one left-out training group. Its intervals follow from the other left-out groups.
+// Three factors alone are learned from all groups, this one included: of the noise, of the claims, and of the distances
+// (scale.Learn). Variances and squares are in units of the variance of the training outcomes, widths and scores in
+// units of their deviation. All are means over outcomes.
 type GroupResult struct {
 	Name       string    `json:"group"`
 	Rows       int       `json:"rows"`
@@ -82,8 +82,8 @@ type ProductRange struct {
 	Powers []float64 `json:"powers"` // by input: its power in the product
 }
 
-// Value returns the product at a condition. Inputs with a power must be positive. CONTRIBUTING.md says why a product is
-// converted.
+// Value returns the product at a condition. Inputs with a power must be positive. The conversion to float64 keeps the
+// compiler from fusing a product and a sum, so that all machines give the same bytes.
 func (r ProductRange) Value(x []float64) float64 {
 	log := 0.0
 	for k, p := range r.Powers {
