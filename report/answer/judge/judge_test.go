@@ -539,6 +539,31 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// Groups of one pair each: one with a prediction, and 101. Expected: what to do in each case.
+func TestNumberOfGroups(t *testing.T) {
+	dir := t.TempDir()
+	o := judge.Options{Predictions: filepath.Join(dir, "p.csv"), Groups: "rig", Level: 0.95}
+	for predicted, hint := range map[int]string{
+		1: "name a column with more groups", 101: "more can be judged by a split",
+	} {
+		pairs := "x,y_1,y_2\n"
+		predictions := "x,y,rig\n"
+		for i := range 101 {
+			pairs += fmt.Sprintf("%d,%d,%d\n", i, i, i+1)
+			if i < predicted {
+				predictions += fmt.Sprintf("%d,%d,r%d\n", i, i, i)
+			}
+		}
+
+		o.Against = measured(t, dir, pairs)
+		write(t, o.Predictions, predictions)
+
+		_, err := judge.Judge(context.Background(), o)
+		ingesttest.WantDataError(t, nil, err, "expected 2 to 100 groups, each predicted by a training without it")
+		assert.ErrorContains(t, err, hint, "%d groups", predicted)
+	}
+}
+
 // If neither the table of predictions nor the split exists, the error names both.
 func TestBothMissing(t *testing.T) {
 	dir := t.TempDir()
