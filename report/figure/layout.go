@@ -20,9 +20,9 @@ type box struct {
 // isBlank reports whether nothing is drawn in the panel.
 func (p *Panel) isBlank() bool { return len(p.Marks) == 0 && p.Title == "" }
 
-// grid places the panels in rows, of which the first begins at top. It returns a box for each panel, and the place where
-// the last row with the gap below it ends, which is at least leastHeight. All plotting areas of a row begin below the
-// highest head of its panels, so that grid first finds the heads of a row.
+// grid places the panels in rows, of which the first begins at top. It returns a box for each panel, and the place
+// where the last row with the gap below it ends, which is at least leastHeight. All plotting areas of a row begin below
+// the highest head of its panels, so that grid first finds the heads of a row.
 func (d *drawing) grid(width, top float64) (boxes []box, height float64) {
 	figure := d.figure
 	columns := d.columns(width)
