@@ -89,8 +89,8 @@ func watchRun(t *testing.T, url string, over <-chan struct{}, seen chan<- bool) 
 	}
 }
 
-// A run that is watched gives the same bytes as one that is not, and its reader sees trainings at work. The server may
-// be started before there is a work directory. An interrupt ends it with status 0.
+// A run that is watched gives the same bytes as one that is not. With DOUBLETAKE_LONG=1, its reader sees trainings at
+// work. The server may be started before there is a work directory. An interrupt ends it with status 0.
 func TestServedRun(t *testing.T) {
 	alone := project(t, serveYAML)
 	watched := project(t, serveYAML)
