@@ -113,8 +113,8 @@ func (s *Sheet) addPiece(p filename.Piece, row int) {
 }
 
 // addThings adds columns of the texts that differ between names. If all names have equally many such texts, each place
-// is a column. Otherwise one column has all of them: a column of things if there are no numbers, or a column variant
-// that numbers them from 0, the most frequent.
+// is a column. Otherwise one column has all of them: a column of things if there are no numbers or if they are words of
+// corrections, or a column variant that numbers them from 0, the most frequent.
 func (s *Sheet) addThings() {
 	places := s.differingTexts()
 	isRegular := !slices.ContainsFunc(places, func(p []int) bool { return len(p) != len(places[0]) })
@@ -133,12 +133,35 @@ func (s *Sheet) addThings() {
 		joined[row] = strings.Join(texts, " ")
 	}
 
-	if slices.ContainsFunc(s.Columns, isNumber) {
+	switch {
+	case nameOtherKind(joined):
+		column := s.ByHeadOrNew("thing")
+		column.SetRole(Thing, ofCorrections)
+		copy(column.Texts, joined)
+	case slices.ContainsFunc(s.Columns, isNumber):
 		s.addVariants(joined)
-	} else {
+	default:
 		copy(s.ByHeadOrNew("thing").Texts, joined)
 	}
 }
+
+// nameOtherKind replaces empty texts by otherKind if all others are words of corrections, as corr of u10_corr beside
+// u10, and reports whether they are.
+func nameOtherKind(texts []string) bool {
+	isNoKind := func(text string) bool { return text != "" && !vocabulary.Corrections.MatchString(text) }
+	if slices.ContainsFunc(texts, isNoKind) {
+		return false
+	}
+
+	for i, text := range texts {
+		texts[i] = cmp.Or(text, otherKind)
+	}
+
+	return true
+}
+
+// otherKind is the kind of names without a word of a correction.
+const otherKind = "other"
 
 // addPlaces adds a column of things for each place of texts: thing, thing_2. places are the indices of the pieces of
 // each name, equally many for all names.

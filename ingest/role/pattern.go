@@ -52,11 +52,13 @@ func (c *Column) patternField() string {
 	return c.Name
 }
 
-// isReadBy reports whether a pattern reads all inputs that vary from all names, with the values of the sheet.
+// isReadBy reports whether a pattern reads all inputs and things that vary from all names, with the values of the
+// sheet. Things that some names do not state are not read.
 func (s *Sheet) isReadBy(pattern *campaign.Pattern) bool {
 	varying := 0
-	for _, column := range s.WithRole(Input) {
-		if column.CountDistinct() > 1 {
+	for _, column := range s.WithRole(Input, Thing) {
+		isStated := column.Role == Input || !slices.Contains(column.Texts, "")
+		if isStated && column.CountDistinct() > 1 {
 			varying++
 		}
 	}

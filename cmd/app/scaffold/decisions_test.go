@@ -99,6 +99,14 @@ func TestCorrectedRowsAreNoRepeats(t *testing.T) {
 		}
 	}
 
+	// besideOthers is files of one run at each speed: some names have a word of a correction, and the others none.
+	besideOthers := func(names string) decision {
+		return decision{
+			name: names, make: func(rng *rand.Rand, f folder) { polars(rng, f, names) },
+			wants: []string{`things: ["thing"]`, "no row has a repeat", ",other\n"}, not: []string{"variant"}, err: noPairs,
+		}
+	}
+
 	decide(t, []decision{
 		asThing("correction", "corrected", "uncorrected"), asThing("type", "raw", "corr"), asThing("corrected", "0", "1"),
 		asThing("corrected", "yes", "no"), asThing("state", "roh", "korrigiert"), asThing("data", "brut", "corrigé"),
@@ -168,6 +176,18 @@ func TestCorrectedRowsAreNoRepeats(t *testing.T) {
 			name:  "files of one run",
 			make:  func(rng *rand.Rand, f folder) { polars(rng, f, "polar_raw.csv polar_corr.csv") },
 			wants: []string{`things: ["thing"]`, "no row has a repeat"}, err: noPairs,
+		},
+		besideOthers("u10.csv u10_corr.csv u20.csv u20_corr.csv"), besideOthers("u10_raw.csv u10.csv u20.csv u20_raw.csv"),
+		besideOthers("a5.csv a5_uncorrected.csv a10.csv a10_uncorrected.csv"), besideOthers("polar.csv polar_corr.csv"),
+		besideOthers("uncorr/u10.csv u10.csv uncorr/u20.csv u20.csv"), besideOthers("u10.csv u10-filtered.csv"),
+		{
+			name: "files of two runs at two speeds, of which one kind has no word",
+			make: func(rng *rand.Rand, f folder) {
+				polars(rng, f, "u10_1.csv u10_1_corr.csv u10_2.csv u10_2_corr.csv")
+				polars(rng, f, "u20_1.csv u20_1_corr.csv u20_2.csv u20_2_corr.csv")
+			},
+			wants: []string{`things: ["thing"]`, `run: "file"`, "u20_2.csv,20,other", "u20_2_corr.csv,20,corr"},
+			not:   []string{"variant"},
 		},
 		{
 			name: "a column beside the outcome is an outcome",
