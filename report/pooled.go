@@ -98,8 +98,9 @@ func (p groupPool) verdictInWords() verdictWords {
 
 	switch outlook := p.Outlook(); {
 	case p.Grade() == score.Undecided && outlook.Units > 0:
-		v.why = fmt.Sprintf("with %d such groups in all, intervals %s for any other group", outlook.Units,
-			wouldWords(outlook.Like))
+		v.why = fmt.Sprintf("%d groups like these would show that intervals %s for any other group", outlook.Units,
+			endWords(outlook.Like))
+		v.Action = "Until then, use the grade of each group."
 	case p.Grade() == score.Holds || p.Grade() == score.Wide:
 		v.Action = "Use the intervals for further groups."
 	case p.Grade() == score.Fails:
@@ -109,16 +110,12 @@ func (p groupPool) verdictInWords() verdictWords {
 	return v
 }
 
-// wouldWords writes the grade that intervals would have: "would hold".
-func wouldWords(grade score.Grade) string {
-	switch grade {
-	case score.Holds, score.Wide:
-		return "would hold"
-	case score.Fails:
-		return "would fail"
+// endWords writes what intervals with a decided grade do: "hold" or "fail".
+func endWords(grade score.Grade) string {
+	if grade == score.Fails {
+		return "fail"
 	}
-
-	return "would stay undecided"
+	return "hold"
 }
 
 // decidedPools returns the grades of conditions of which several groups were held out, without undecided grades. An

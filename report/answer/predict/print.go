@@ -136,8 +136,7 @@ func (a *Answer) calibration(text *strings.Builder, calibration *interval.Calibr
 	}
 
 	if r := a.Honest.Record; asksForGroups && r != nil && r.WidthOverSpread >= score.WideSpread {
-		fmt.Fprintf(text, "note: the intervals there are %.2g times as wide as the training outcomes' own spread\n",
-			r.WidthOverSpread)
+		fmt.Fprintf(text, "note: ± there is %.2g times the spread, the ± without a model\n", r.WidthOverSpread)
 	}
 
 	for _, n := range calibration.Notes() {
@@ -237,15 +236,14 @@ func (a *Answer) legend(text *strings.Builder) {
 	} else {
 		text.WriteString("calibrated model's intervals; the model was not trained on these values. \"left out\": the " +
 			"values are from conditions, or from values of an input, that were left out of the training in turn, all " +
-			"outcomes together. Otherwise they are the values of this outcome that a split holds out, and the error " +
-			"(rms) of the mean is from them too.\n" +
+			"outcomes together. Without \"left out\": the values of this outcome that a split holds out, with the error " +
+			"(rms) of the mean there.\n" +
 			"σ: standard uncertainty of one measurement. Before measuring: the grade found by leaving out training " +
-			"groups or conditions of the same class, and the width of the interval over its width without a model " +
-			"(the spread).")
+			"groups or conditions of the same class, and ± over the spread: the ± without a model, at 95 % 1.96 standard " +
+			"deviations of the training outcomes.")
 		if a.printsDistances() {
-			text.WriteString(" Distance: how far the condition is from the measured values, as a share of the measured " +
-				"range: 0 at a measured value; in the middle of a gap, half the share that the gap takes; beyond the ends, twice " +
-				"the excess.")
+			text.WriteString(" Distance: 0 at a measured value; in the middle of two, gap to the next measured value ÷ " +
+				"measured range; beyond the ends, twice that.")
 		}
 	}
 
