@@ -350,6 +350,10 @@ func (a *accumulator) stats() (summary Summary, flank float64) {
 	summary.Max = end.hi
 	summary.Mean = end.shift + end.mean
 	summary.Std = math.Sqrt(variance)
+	if !isFinite(summary.Mean) { // the sum of samples near the largest float64 overflows
+		summary.Std = math.NaN()
+	}
+
 	summary.RMS = math.Sqrt(variance + summary.Mean*summary.Mean)
 
 	if end.lo < end.hi { // a constant channel is stuck, not clipped

@@ -28,6 +28,17 @@ func openText(s string) (ingest.Reader, error) {
 	return text.Format.Open(ingesttest.Source([]byte(s)), ingest.Options{})
 }
 
+// By hand: twice 1.7e308 is more than float64 can hold, so that neither mean nor deviation is known.
+func TestScanOfOverflowingSums(t *testing.T) {
+	samples := ingesttest.NewMemory([]float64{-1.7e308, 1.7e308, 1.7e308})
+	s, _, err := Scan(context.Background(), samples, ingest.Run{Row1: -1})
+	require.NoError(t, err)
+
+	assert.False(t, isFinite(s[0].Mean), "mean %g", s[0].Mean)
+	assert.True(t, math.IsNaN(s[0].Std), "deviation %g", s[0].Std)
+	assert.InEpsilon(t, 1.7e308, s[0].Max, 1e-15)
+}
+
 // The expected mean, deviation and rms are computed from sums of 200 bits. The
 // offset would cost a naive sum of squares every digit.
 func TestScanStatistics(t *testing.T) {
