@@ -14,9 +14,9 @@ import (
 	"doubletake/internal/lists"
 )
 
-// convert turns the inputs and outcomes into the units of their names, and codes of missing values into NaN. The
-// options or the header state the units. If only one of the two columns of an outcome states a unit, the other has it
-// too.
+// convert turns the inputs, the outcomes and the columns by which rows are excluded into the units of their names, and
+// codes of missing values into NaN. The options or the header state the units. If only one of the two columns of an
+// outcome states a unit, the other has it too.
 func (r *tableReader) convert() error {
 	converted := map[string]string{} // units of the columns that are converted, by input or outcome
 	columns := r.current.outcomes
@@ -27,6 +27,17 @@ func (r *tableReader) convert() error {
 		}
 
 		if err := r.convertColumn(column, column, column.name, converted); err != nil {
+			return err
+		}
+	}
+
+	for _, column := range r.current.exclusions {
+		if column.isName || column.isOfFile() {
+			continue
+		}
+
+		r.markMissing(column)
+		if _, err := Convert(r.path, column.name, column.name, column.Unit, r.options.Units, column.Values); err != nil {
 			return err
 		}
 	}
@@ -46,12 +57,7 @@ func (r *tableReader) convert() error {
 // file, and gets the unit of this column. The column must have the same unit as its partner, and as the column in
 // earlier files.
 func (r *tableReader) convertColumn(column, partner *typedColumn, name string, converted map[string]string) error {
-	for k, v := range column.Values {
-		if slices.Contains(r.missing, v) {
-			column.Values[k] = math.NaN()
-		}
-	}
-
+	r.markMissing(column)
 	header := cmp.Or(column.Unit, partner.Unit)
 	conversion, err := Convert(r.path, column.name, name, header, r.options.Units, column.Values)
 	if err != nil {
@@ -78,6 +84,15 @@ func (r *tableReader) convertColumn(column, partner *typedColumn, name string, c
 	}
 
 	return nil
+}
+
+// markMissing turns codes of missing values into NaN.
+func (r *tableReader) markMissing(column *typedColumn) {
+	for k, v := range column.Values {
+		if slices.Contains(r.missing, v) {
+			column.Values[k] = math.NaN()
+		}
+	}
 }
 
 // unitError returns the error of a column whose unit is not the first one, which is stated elsewhere.

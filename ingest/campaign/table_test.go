@@ -377,6 +377,32 @@ func TestRowsLeftOut(t *testing.T) {
 	assert.ErrorContains(t, err, `a column "rmp", by which`)
 }
 
+// An exclusion compares a column in the unit of its name, whatever the column's use is. By hand: 0.1 and 0.5 rad are
+// 5.7 and 28.6 deg, of which the second is excluded. A code of a missing value is not an angle.
+func TestRowsLeftOutInUnits(t *testing.T) {
+	const text = "rpm,alpha_deg [rad],y_1,y_2\n1000,0.1,1,2\n2000,0.5,3,4\n3000,-99,5,6\n"
+	isLeftOut := func(v condition.Values) bool { return v.Numbers["alpha_deg"] > 20 || v.Numbers["alpha_deg"] < -20 }
+	exclude := []Exclusion{{Text: "X", Numbers: []string{"alpha_deg"}, Holds: isLeftOut}}
+	for _, c := range []struct {
+		inputs []string
+		head   string // of the column
+		units  map[string]string
+		want   string
+	}{
+		{[]string{"rpm"}, "alpha_deg [rad]", nil, "[1000 3000]"},
+		{[]string{"rpm"}, "alpha_deg", map[string]string{"alpha_deg": "rad"}, "[1000 3000]"},
+		{[]string{"rpm", "alpha_deg"}, "alpha_deg [rad]", nil, "[1000]"}, // a row without an input is left out
+		{[]string{"rpm"}, "alpha_deg [deg]", nil, "[1000 2000 3000]"},
+	} {
+		p, err := readTable(writeFile(t, strings.ReplaceAll(text, "alpha_deg [rad]", c.head)), TableOptions{
+			Inputs: c.inputs, Y1: []string{"y_1"}, Y2: []string{"y_2"}, Missing: []string{"-99"}, Units: c.units,
+			Exclude: exclude,
+		})
+		require.NoError(t, err, c.head)
+		assert.Equal(t, c.want, fmt.Sprint(p.X[0]), "%v %s %v", c.inputs, c.head, c.units)
+	}
+}
+
 // An empty cell is an error if no code of missing values is stated.
 func TestEmptyCellRefused(t *testing.T) {
 	p, err := readTable(writeFile(t, "rpm,y_1,y_2\n1000,1,2\n4000,,8\n"), TableOptions{

@@ -64,13 +64,14 @@ func openSource(src ingest.Source, options ingest.TextOptions) (*text.Reader, er
 // openFile is a file that is being read, with the columns that are needed of it.
 type openFile struct {
 	*Cells
-	index    int            // among the files of the table
-	columns  []*typedColumn // all columns below, and the columns by which rows are excluded
-	numeric  []*typedColumn // inputs and outcomes
-	inputs   []*typedColumn
-	outcomes []*typedColumn // the columns of Y1 and then of Y2, or the columns of Repeats
-	labels   []*typedColumn
-	run      *typedColumn // nil: the rows have no names of runs
+	index      int            // among the files of the table
+	columns    []*typedColumn // all columns below
+	numeric    []*typedColumn // inputs and outcomes
+	inputs     []*typedColumn
+	outcomes   []*typedColumn // the columns of Y1 and then of Y2, or the columns of Repeats
+	labels     []*typedColumn
+	run        *typedColumn   // nil: the rows have no names of runs
+	exclusions []*typedColumn // the other columns by which rows are excluded
 }
 
 // add adds a column, and returns where it is kept.
@@ -256,7 +257,7 @@ func (r *tableReader) findExclusions(columns []string) error {
 				return err
 			}
 
-			file.add(typedColumn{name: name, index: i, isName: isName})
+			file.exclusions = append(file.exclusions, file.add(typedColumn{name: name, index: i, isName: isName}))
 		}
 	}
 
