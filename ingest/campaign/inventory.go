@@ -37,6 +37,7 @@ type Inventory struct {
 type File struct {
 	Name string // path with slashes, relative to the folder of the project
 	Facts
+	Nominal map[string]float64 // conditions that its name states, converted as the conditions of its runs
 
 	// Tares are the recordings without wind that are subtracted: none, one, or one before the runs and one after them.
 	Tares []string
@@ -144,6 +145,7 @@ func (v *Inventory) Settle(source *Source) error {
 	for i := range v.Files { // who reads the file reports contradictions and conditions that cannot be derived
 		file := &v.Files[i]
 		file.Known, _ = source.Known(file.Name, &file.Facts)
+		file.Nominal = source.nominal(file.Named)
 	}
 
 	if err := v.excludeRows(); err != nil {

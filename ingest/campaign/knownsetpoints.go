@@ -34,14 +34,9 @@ func (v *Inventory) namedNear(name string, values []float64, tolerance condition
 
 	var near []float64
 	for _, file := range v.Files {
-		for _, cond := range file.Named {
-			if cond.Column != name {
-				continue
-			}
-
-			if slices.ContainsFunc(values, func(v float64) bool { return tolerance.Equal(v, cond.Value) }) {
-				near = append(near, cond.Value)
-			}
+		nominal, isNamed := file.Nominal[name]
+		if isNamed && slices.ContainsFunc(values, func(v float64) bool { return tolerance.Equal(v, nominal) }) {
+			near = append(near, nominal)
 		}
 	}
 

@@ -85,6 +85,24 @@ func (s *Source) Known(name string, f *Facts) (condition.Rows, error) {
 	return known, first
 }
 
+// nominal returns the numbers among the conditions that a file's name states, converted, and the conditions that are
+// derived from them alone.
+func (s *Source) nominal(named []condition.Condition) map[string]float64 {
+	numbers := map[string]float64{}
+	names := map[string]string{}
+	for _, cond := range named {
+		if cond.IsName {
+			names[cond.Column] = cond.Name
+		} else {
+			numbers[cond.Column] = cond.Value
+		}
+	}
+
+	_ = s.convert(numbers, names) // who reads the file reports conditions that cannot be derived
+
+	return numbers
+}
+
 // nameRun moves the name of a recording's run, if a source of conditions states it, to the label RunLabel. It
 // deletes labels that the tables do not have.
 func (s *Source) nameRun(rec *ingest.Recording) {
