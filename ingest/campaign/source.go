@@ -58,10 +58,45 @@ func (s *Source) Stated(f *Facts, info *ingest.Info) ([]condition.Condition, err
 			return nil, fmt.Errorf("condition %s: %w", attribute.Name, err)
 		}
 
+		if err := s.checkUnit(info.Path, cond); err != nil {
+			return nil, err
+		}
+
 		list = append(list, cond)
 	}
 
 	return append(list, f.Named...), nil
+}
+
+// checkUnit returns an error if an attribute states the unit of a condition that is converted from a unit of the
+// settings: the number would be converted twice.
+func (s *Source) checkUnit(path string, cond condition.Condition) error {
+	conversion, isConverted := s.Convert[cond.Column]
+	if !isConverted || cond.Unit == "" {
+		return nil
+	}
+
+	return fault.At(path, "condition "+cond.Column, "a number without a unit, because ingest: units states "+
+		conversion.Original, fmt.Sprintf("the unit %s in %s", cond.Unit, cond.Origin), "take it out of units")
+}
+
+// checkOwnUnits does the same as checkUnit for the attributes of the channels of a file.
+func (s *Source) checkOwnUnits(info ingest.Info) error {
+	for _, channel := range info.Channels {
+		own := ingest.Info{Path: info.Path, Attributes: channel.Attributes}
+		for _, o := range s.Grouping.Own {
+			cond, err := s.Roles.Attribute(own, o.Attribute, o.Condition, "channel "+channel.Name)
+			if err != nil {
+				continue // Assemble reports it if the channel is used
+			}
+
+			if err := s.checkUnit(info.Path, cond); err != nil {
+				return err
+			}
+		}
+	}
+
+	return nil
 }
 
 // Known lists the conditions and names of a file's runs that its name, the tables and the settings state before the
@@ -162,6 +197,10 @@ func (s *Source) Runs(ctx context.Context, rd ingest.Reader, name string, f *Fac
 	stated, err := s.Stated(f, &info)
 	if err != nil {
 		return nil, nil, err
+	}
+
+	if err := s.checkOwnUnits(info); err != nil {
+		return nil, nil, fault.Named(err, name)
 	}
 
 	conds := f.Rows

@@ -47,6 +47,44 @@ func TestConvert(t *testing.T) {
 	assert.Equal(t, 50.0, states[1].Value)
 }
 
+// An attribute that states its unit is in the unit of its name already. By hand, 36 km/h are 10 m/s. A number without a
+// unit is in the unit of the settings; a number with one is refused, since it would be converted twice.
+func TestUnitsOfAttributes(t *testing.T) {
+	n, err := units.ToName("u_inf_m_s", "km/h")
+	require.NoError(t, err)
+
+	for _, c := range []struct {
+		value   string
+		convert bool
+		want    float64 // 0: an error
+	}{{"36", true, 10}, {"36 km/h", false, 10}, {"36 km/h", true, 0}, {"10 m/s", true, 0}} {
+		attributes := []ingest.Attribute{{Name: "V", Value: c.value}}
+		ofFile := ingest.Info{Path: "f.h5", Attributes: attributes}
+		ofChannel := ingest.Info{Path: "f.h5", Channels: []ingest.Channel{{Name: "m1", Attributes: attributes}}}
+		source := &Source{Settings: &setting.Campaign{
+			Attributes: []setting.NamedString{{Name: "u_inf_m_s", Value: "V"}},
+		}, Grouping: Grouping{Own: []OwnCondition{{Condition: "u_inf_m_s", Attribute: "V"}}}}
+		if c.convert {
+			source.Convert = map[string]units.Named{"u_inf_m_s": n}
+		}
+
+		stated, err := source.Stated(&Facts{}, &ofFile)
+		if c.want == 0 {
+			require.ErrorContains(t, err, "ingest: units states km/h, found the unit", c.value)
+			require.ErrorContains(t, source.checkOwnUnits(ofChannel), "in channel m1", c.value)
+
+			continue
+		}
+
+		require.NoError(t, err, c.value)
+		require.NoError(t, source.checkOwnUnits(ofChannel), c.value)
+
+		values := map[string]float64{"u_inf_m_s": stated[0].Value}
+		require.NoError(t, source.convert(values, nil))
+		assert.InDelta(t, c.want, values["u_inf_m_s"], 1e-9, c.value)
+	}
+}
+
 // Conditions of attributes and channels are merged; contradictions are errors.
 func TestAttributeConditions(t *testing.T) {
 	src := &Source{Settings: &setting.Campaign{

@@ -113,6 +113,7 @@ type Condition struct {
 	Name   string  // of a name
 	IsName bool
 	Origin string // file, row, column or attribute, for messages
+	Unit   string // beside the number of an attribute, which Value is converted from; "": none is stated
 }
 
 // Origins of set points, by which Condition.replaces decides.
@@ -255,6 +256,7 @@ func (r Roles) Attribute(info ingest.Info, name, condition, origin string) (Cond
 	col, err := ReadColumn([]string{strings.Trim(text, "[]")}, ColumnOptions{})
 	if number, ok := numberOf(col, condition); ok && err == nil {
 		c.Value = number
+		c.Unit = col.Unit
 		return c, nil
 	}
 
