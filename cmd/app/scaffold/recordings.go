@@ -3,10 +3,14 @@ package scaffold
 import (
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"doubletake/ingest"
+	"doubletake/ingest/campaign"
 	"doubletake/ingest/format"
 	"doubletake/ingest/recording"
+	"doubletake/internal/lists"
+	"doubletake/pipeline/config"
 )
 
 // maxOpened bounds how many headers are read.
@@ -38,6 +42,7 @@ func (p *plan) readHeaders(files []string) {
 
 	p.chooseChannels(files, infos[0])
 	p.noteNumberedColumns(files, infos)
+	p.findKinds(files, infos)
 
 	var warnings []ingest.Warning
 	for _, info := range infos {
@@ -59,6 +64,29 @@ func (p *plan) noteWarnings(warnings []ingest.Warning) {
 	for _, warning := range recording.FirstOfCodes(warnings) {
 		p.note("%s: %s", filepath.Base(warning.Path), warning.Text)
 	}
+}
+
+// findKinds keeps the files of each header if some files lack an outcome of the first: they are tables of several
+// kinds, of which an experiment reads one.
+func (p *plan) findKinds(files []string, infos []ingest.Info) {
+	lacks := func(info ingest.Info) bool {
+		names := info.Names()
+		return names != nil && slices.ContainsFunc(p.Columns, func(column config.NamedString) bool {
+			return campaign.ColumnOf(names, column.Value) < 0
+		})
+	}
+
+	if p.Spectra || lacks(infos[0]) || !slices.ContainsFunc(infos, lacks) {
+		return
+	}
+
+	heads := lists.Each(infos, func(info ingest.Info) string { return strings.Join(info.Names(), "\x00") })
+	for _, alike := range lists.Alike(heads) {
+		p.Kinds = append(p.Kinds, someFiles(lists.Pick(files, alike)))
+	}
+
+	p.note("the files have %d kinds of columns, of which an experiment reads one: keep one kind under files: %s",
+		len(p.Kinds), strings.Join(p.Kinds, "; "))
 }
 
 // noteNumberedColumns notes text files whose columns have no names, and whose number of columns differs from the first

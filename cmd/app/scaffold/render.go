@@ -100,6 +100,9 @@ func isVoltage(unit string) bool { return unit == "V" || unit == "mV" || unit ==
 // checked.
 func (p *plan) FillColumns() string { return p.Fill("{" + pairs(p.Columns) + "}") }
 
+// FileList returns the patterns of the files as YAML.
+func (p *plan) FileList() string { return "[" + quoted(p.Files) + "]" }
+
 // Newtons reports whether all outcomes of a balance are forces in N or moments in Nm.
 func (p *plan) Newtons() bool {
 	for _, column := range p.Columns {

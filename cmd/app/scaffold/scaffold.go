@@ -153,6 +153,7 @@ type channelFindings struct {
 	InPascal          bool     // all channels are in Pa
 	StatedUnit        string   // of the first used channel; "": none
 	TachometerChannel string   // "": there is none
+	Kinds             []string // files of each kind of columns if there are several; nil: there is one
 	Sweep             string   // a setting with several values in a file; "": a file has one setting
 	SweepRemedy       string   // what people can do about it
 	Voltages          []string // channels that the matrix turns into loads

@@ -138,3 +138,30 @@ func TestSettingsInsideRecordings(t *testing.T) {
 		assert.Equal(t, c.isSweep, strings.Contains(r.YAML, "columns: FILL_IN"), "%s:\n%s", c.name, r.YAML)
 	}
 }
+
+// Tables of several kinds in a folder have no columns in common: init asks which kind to keep. Headers that differ only
+// in columns that are not used are of one kind. Expected: by the headers.
+func TestKindsOfTables(t *testing.T) {
+	rows := func(head string) string { return head + "\n0,1.1,2.1\n2,1.3,2.6\n4,1.2,2.9\n6,1.7,2.2\n8,1.5,2.4\n" }
+	for _, c := range []struct {
+		name  string
+		files map[string]string
+		kinds string // "": one
+	}{
+		{"two kinds", map[string]string{
+			"corr.csv": rows("alpha,CL,CD"), "raw.csv": rows("alpha,B1,B2"),
+		}, "2 kinds of columns, of which an experiment reads one: keep one kind under files: corr.csv; raw.csv"},
+		{"two files of one kind", map[string]string{
+			"corr.csv": rows("alpha,CL,CD"), "press.csv": rows("alpha,P1,P2"), "taps.csv": rows("alpha,P1,P2"),
+		}, "files: corr.csv; 2 files (first press.csv)"},
+		{"one kind", map[string]string{"u1.csv": rows("alpha,CL,CD"), "v1.csv": rows("alpha,CL,CD")}, ""},
+		{"other letter case", map[string]string{"u1.csv": rows("alpha,CL,CD"), "v1.csv": rows("Alpha,cl,cd")}, ""},
+		{"columns that are not used", map[string]string{
+			"u1.csv": rows("Fx,Fz,T1"), "v1.csv": rows("Fx,Fz,T2"),
+		}, ""},
+	} {
+		r := lookAt(t, c.files)
+		assert.Equal(t, c.kinds != "", strings.Contains(r.YAML, "files: FILL_IN # of one of these kinds"), c.name)
+		assert.Contains(t, strings.Join(r.Notes, "\n"), c.kinds, c.name)
+	}
+}
