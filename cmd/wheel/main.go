@@ -4,7 +4,7 @@
 //	go run ./cmd/wheel -version 1.2.0 -platform linux/amd64 -o dist
 //
 // It needs Go but no Python. It builds the program, unless -binary names one. Equal inputs give equal wheels. The
-// arguments are files, such as licences of dependencies, that it adds to the licences in the wheel.
+// arguments are the paths of further licences, such as those of dependencies. The wheel contains them too.
 package main
 
 import (
@@ -129,6 +129,10 @@ func run(args []string, stdout io.Writer) error {
 	}
 
 	if o.zip != "" {
+		if err := os.MkdirAll(filepath.Dir(o.zip), 0o777); err != nil {
+			return fmt.Errorf("make the folder of the ZIP archive: %w", err)
+		}
+
 		if err := writeArchive(o.zip, append([]member{program}, licences...)); err != nil {
 			return fmt.Errorf("write the ZIP archive: %w", err)
 		}

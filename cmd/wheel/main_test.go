@@ -368,7 +368,7 @@ func TestWheel(t *testing.T) {
 func TestWheelForWindows(t *testing.T) {
 	dir := t.TempDir()
 	binary := filepath.Join(dir, "pipeline")
-	plain := filepath.Join(dir, "plain.zip")
+	plain := filepath.Join(dir, "new", "plain.zip")
 	require.NoError(t, os.WriteFile(binary, []byte("a program"), 0o644))
 
 	args := []string{"-version", "1.2", "-platform", "windows/amd64", "-binary", binary, "-o", dir, "-zip", plain}

@@ -14,7 +14,7 @@ import (
 type nameParts struct {
 	files     []string
 	pieces    [][]Piece      // of each file
-	count     map[string]int // numbers of each condition
+	count     map[string]int // how many numbers each condition has in all names
 	mostCount int            // the greatest count
 
 	letters map[string]map[string]bool // the single letters of each condition, in lower case, as a set
@@ -43,8 +43,8 @@ func newNameParts(files []string, pieces [][]Piece) *nameParts {
 	return names
 }
 
-// commonPercent is the least share of the names that must have a condition, so that its numbers are not parts of names
-// of things.
+// commonPercent is the share of the names from which a condition is common. The numbers of rarer conditions may be
+// parts of names of things.
 const commonPercent = 80
 
 // isRareCondition reports whether a piece is a number with a word, whose condition many names lack.
@@ -66,7 +66,7 @@ func (n *nameParts) isOtherLetter(p Piece) bool {
 }
 
 // splitNameParts decides for each number with a word that many names lack whether it is a condition. It returns the
-// pieces with the names of their columns as keys, and the number of names with each key.
+// pieces with the names of their columns as keys, and how often each key occurs.
 //
 //   - The number and the word become two pieces if the numbers are conditions beside names of things: APC_3000 and
 //     GWS_3000.

@@ -10,7 +10,7 @@ import (
 const (
 	apartDB    = 20 // smallest difference in dB from both neighbours
 	pairDB     = 60 // smallest difference in dB if the run has only two microphones
-	apartShare = 3  // nothing is reported if more than one in apartShare microphones differ
+	apartShare = 3  // several microphones are reported only if at most one in apartShare differs
 )
 
 // DeadMicrophones returns warnings about microphones whose level differs by apartDB from their neighbours in the run,
@@ -55,7 +55,7 @@ func DeadMicrophones(info ingest.Info, run Run) []ingest.Warning {
 	}
 
 	if apartShare*len(warnings) > max(n, apartShare) {
-		return nil // the levels of this array differ by themselves
+		return nil // the levels of this array differ by themselves; a single microphone is always reported
 	}
 
 	return warnings

@@ -364,9 +364,9 @@ func (m *metaReader) time(b []byte) time.Time {
 		seconds, fraction = fraction, seconds
 	}
 
-	const epoch = -2082844800        // 1904-01-01 in Unix seconds
-	const limit = 1 << 40            // seconds, about 35,000 years: later times are damage
-	ns := fraction >> 32 * 1e9 >> 32 // the upper 32 bits are enough for nanoseconds
+	const epoch = -2082844800            // 1904-01-01 in Unix seconds
+	const limit = 1 << 40                // seconds, about 35,000 years: later times are damage
+	ns := ((fraction >> 32) * 1e9) >> 32 // the upper 32 bits are enough for nanoseconds
 	s := max(-limit, min(limit, int64(seconds))) + epoch
 
 	return time.Unix(s, int64(ns)).UTC()
