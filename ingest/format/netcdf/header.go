@@ -123,7 +123,7 @@ func (f *file) long() int64 {
 }
 
 // list reads the tag of a list and returns the number of its elements. It raises an error if the rest of the file is
-// too short for this number of elements, each of which has at least least bytes. what names the elements for people.
+// too short for this number of elements, each of least bytes or more. what names the elements for people.
 func (f *file) list(tag uint32, least int64, what string) int64 {
 	start := f.offset
 	found := f.word()
