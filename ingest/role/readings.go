@@ -173,7 +173,11 @@ func (s *Sheet) notePieceReading(row, k int) {
 	}
 
 	text := s.Files[row][p.TextBegin:p.TextEnd]
-	hasSeparator := strings.ContainsAny(strings.TrimSuffix(text, " 000"), "_ ")
+	if strings.HasSuffix(text, " 000") {
+		return // thousands: nobody writes 2 and 000 for two numbers
+	}
+
+	hasSeparator := strings.ContainsAny(text, "_ ")
 	isListed := p.Begin == p.TextBegin && strings.Contains(text, ",")
 	if hasSeparator || isListed {
 		column.noteReading(text, "%v, not as two numbers", column.Values[row])
@@ -188,8 +192,12 @@ func (s *Sheet) notePieceReading(row, k int) {
 
 // mayContinue reports whether number k of a name may be one number with the number or the word before it.
 func (s *Sheet) mayContinue(pieces []filename.Piece, k int, column *Column) bool {
+	if k == 0 {
+		return false
+	}
+
 	p := pieces[k]
-	previous := pieces[max(k-1, 0)]
+	previous := pieces[k-1]
 	hasWord := p.Begin != p.TextBegin
 	previousHasWord := previous.Begin != previous.TextBegin
 	isBare := !hasWord && (p.Unit == "" || !previousHasWord)

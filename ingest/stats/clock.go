@@ -1,10 +1,6 @@
 package stats
 
-import (
-	"math"
-
-	"doubletake/ingest"
-)
+import "doubletake/ingest"
 
 // maxJitter is how far a step of a clock may differ from the mean step, relative to it.
 const maxJitter = 0.05
@@ -13,11 +9,11 @@ const maxJitter = 0.05
 // uneven.
 func (s *scan) clockWarnings() []ingest.Warning {
 	steps := &s.steps
-	if s.clock < 0 || steps.n < 2 {
+	if s.clock < 0 || steps.n == 0 {
 		return nil
 	}
 
-	mean := (steps.last - steps.first) / float64(steps.n-1)
+	mean := steps.sum / float64(steps.n)
 	name := s.info.Channels[s.clock].Name
 	unit := s.info.Channels[s.clock].Unit
 	switch {
@@ -33,26 +29,43 @@ func (s *scan) clockWarnings() []ingest.Warning {
 	return nil
 }
 
-// stepRange follows the steps of a clock. All times are in the unit of the clock's channel.
+// stepRange follows the steps of a clock. All times are in the unit of the clock's channel. A cell that is not a finite
+// number has no step to it or from it.
 type stepRange struct {
-	n           int64   // times so far
-	first, last float64 // the first and the latest time
-	min, max    float64 // the smallest and the largest step
+	n        int64   // steps so far
+	sum      float64 // of the steps
+	min, max float64 // the smallest and the largest step
+
+	hasPrevious bool    // whether the latest cell is a time
+	previous    float64 // this time
 }
 
 // add adds the next times of the clock.
 func (s *stepRange) add(times []float64) {
 	for _, t := range times {
-		if s.n == 0 {
-			s.first = t
-			s.min = math.Inf(1)
-			s.max = math.Inf(-1)
-		} else {
-			s.min = min(s.min, t-s.last)
-			s.max = max(s.max, t-s.last)
+		if !isFinite(t) {
+			s.hasPrevious = false
+			continue
 		}
 
-		s.last = t
-		s.n++
+		if s.hasPrevious {
+			s.addStep(t - s.previous)
+		}
+
+		s.previous = t
+		s.hasPrevious = true
 	}
+}
+
+// addStep adds one step.
+func (s *stepRange) addStep(step float64) {
+	if s.n == 0 {
+		s.min = step
+		s.max = step
+	}
+
+	s.n++
+	s.sum += step
+	s.min = min(s.min, step)
+	s.max = max(s.max, step)
 }

@@ -2,6 +2,7 @@ package stats
 
 import (
 	"context"
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -30,4 +31,15 @@ func TestClockWarnings(t *testing.T) {
 		require.NoError(t, err, c.name)
 		assert.Equal(t, c.want, ingesttest.Codes(w), c.name)
 	}
+}
+
+// By hand: the steps are 1, 1 and −1. No step leads to a cell without a time, or from it.
+func TestStepRange(t *testing.T) {
+	var steps stepRange
+	steps.add([]float64{0, 1, 2, math.NaN(), 4, 3})
+
+	assert.Equal(t, int64(3), steps.n, "steps")
+	assert.InDelta(t, -1, steps.min, 0, "smallest step")
+	assert.InDelta(t, 1, steps.max, 0, "largest step")
+	assert.InDelta(t, 1, steps.sum, 0, "sum")
 }

@@ -136,6 +136,7 @@ func TestNamesAsPeopleWriteThem(t *testing.T) {
 		{"a0_25_n4.500 a0_5_n5.500 a0_75_n10.500", `alpha_deg=0.25,0.5,0.75 ("0_25" is read as 0.25, not as two numbers) ` +
 			`n=4500,5500,10500 ("4.500" is read as 4500: its mark may be that of decimals or of thousands)`},
 		{"V10_0 V10_5 V20_0 V20_5", `u_inf_m_s=10,10,20,20 condition=0,5,0,5 ("10_0" is read as two numbers, not as one)`},
+		{"2~000rpm_a0 3~000rpm_a5", "rpm=2000,3000 alpha_deg=0,5"},
 		{"4_500rpm_a0 5_500rpm_a5", `rpm=4500,5500 ("4_500" is read as 4500, not as two numbers) alpha_deg=0,5`},
 		{"3-5 3-6 4-5 4-6", `condition=3,3,4,4 condition_2=5,6,5,6 ("3-5" is read as two numbers, not as one)`},
 		{"M030_a0 M050_a5", `m=30,50 ("030" is read as 30, not as a decimal) alpha_deg=0,5`},
