@@ -74,7 +74,7 @@ type journalWriter struct {
 	buf []byte     // lines that are not written yet
 }
 
-// newJournal removes the journal of an earlier run and its logs, and begins a new one with the lines of head.
+// newJournal removes the journal of an earlier run, and begins a new one with the lines of head.
 func newJournal(dir string, head []Line) *journalWriter {
 	if abs, err := filepath.Abs(dir); err == nil {
 		dir = abs

@@ -164,7 +164,7 @@ func open(r io.ReaderAt, size int64, lax bool) (*File, error) {
 //
 //	4 bytes       versions of other structures
 //	2 bytes       sizes of addresses and of lengths
-//	11 or 15      one byte, ranks of B-trees, flags
+//	9 or 13       one byte, ranks of B-trees, flags
 //	8 bytes each  base address, free space, end of the file, driver information
 //	8 bytes each  the root group's symbol table entry: offset of its name, address of its header
 //

@@ -43,7 +43,8 @@ func (c Costs) isSame(axis int, a, b Candidate) bool {
 // ReadCosts parses the costs of measurements and of changes of axes, such as "blades=60min,rpm=1min,repeat=2min", and a
 // budget, such as "4h". It returns both. names are the names of the axes. All amounts must be times in s, min, h or d,
 // which become minutes, or all must be numbers without unit; 0 needs no unit. Axes that cost does not name cost nothing
-// to change. ReadCosts does not set Costs.Labels. The errors name the flags --cost and --budget.
+// to change. The cost of a measurement, repeat, must be above zero. ReadCosts does not set Costs.Labels. The errors name
+// the flags --cost and --budget.
 func ReadCosts(names []string, cost, budget string) (Costs, float64, error) {
 	terms, err := costTerms(names, cost)
 	if err != nil {
@@ -70,10 +71,10 @@ func ReadCosts(names []string, cost, budget string) (Costs, float64, error) {
 	case found.timed != "" && found.plain != "":
 		return Costs{}, 0, fmt.Errorf("%s: expected times or numbers without unit, found both, there and at %s", found.plain,
 			found.timed)
-	case !slices.ContainsFunc(prices, isPositive):
-		return Costs{}, 0, errors.New("--cost: expected a cost above zero, found none")
 	case most == 0:
 		return Costs{}, 0, fmt.Errorf("--budget: expected a budget above zero, found %q", budget)
+	case costs.Repeat == 0: // otherwise a plan would measure one condition again and again, because this costs nothing
+		return Costs{}, 0, errors.New("--cost: state what each measurement costs, such as repeat=2min")
 	case found.timed != "":
 		costs.Unit = "min"
 	}
@@ -123,9 +124,6 @@ func (a *amounts) readPrices(names []string, terms []kv.Pair) ([]float64, error)
 
 	return prices, nil
 }
-
-// isPositive reports whether a number is above zero.
-func isPositive(v float64) bool { return v > 0 }
 
 // amounts remembers which kinds of amounts were read, for messages.
 type amounts struct {

@@ -272,8 +272,8 @@ func TestReadCosts(t *testing.T) {
 		most         float64
 	}{
 		{"blades=60 min, rpm=1min,repeat=2min", "1.5h", Costs{Change: []float64{60, 1}, Repeat: 2, Unit: "min"}, 90},
-		{"blades=1h,rpm=30s", "2h", Costs{Change: []float64{60, 0.5}, Unit: "min"}, 120},
-		{"rpm=0,blades=1.5d", "4 h", Costs{Change: []float64{36 * 60, 0}, Unit: "min"}, 240},
+		{"blades=1h,rpm=30s,repeat=6s", "2h", Costs{Change: []float64{60, 0.5}, Repeat: 0.1, Unit: "min"}, 120},
+		{"rpm=0,blades=1.5d,repeat=1h", "4 h", Costs{Change: []float64{36 * 60, 0}, Repeat: 60, Unit: "min"}, 240},
 		{"repeat=3", "9", Costs{Change: []float64{0, 0}, Repeat: 3}, 9},
 	} {
 		got, most, err := ReadCosts(names, c.cost, c.budget)
@@ -289,7 +289,8 @@ func TestReadCosts(t *testing.T) {
 		{"rpm=-1", "4", `found "-1"`},
 		{"rpm=NaN", "4", `found "NaN"`},
 		{"blades=60min,repeat=2", "4h", "--cost: repeat: expected times or numbers without unit, found both"},
-		{"rpm=0,repeat=0", "4h", "--cost: expected a cost above zero"},
+		{"rpm=0,repeat=0", "4h", "--cost: state what each measurement costs, such as repeat=2min"},
+		{"blades=60min,rpm=1min", "4h", "--cost: state what each measurement costs, such as repeat=2min"},
 		{"rpm=1min", "90", "--budget: expected times or numbers without unit"},
 		{"rpm=1min", "0min", "--budget: expected a budget above zero"},
 		{"rpm=1min", "x", "--budget: expected a number, or a time"},
