@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math"
 	"math/rand/v2"
@@ -209,7 +210,8 @@ func oneJSON(ts *testscript.TestScript, neg bool, args []string) {
 	var document any
 	ts.Check(d.Decode(&document))
 
-	if d.More() {
+	var rest any
+	if err := d.Decode(&rest); !errors.Is(err, io.EOF) {
 		ts.Fatalf("%s contains more than one JSON document", file)
 	}
 
@@ -248,7 +250,7 @@ func jsonAt(document any, path string) (any, error) {
 			}
 
 			index, err := strconv.Atoi(step)
-			if err != nil || index >= len(parent) {
+			if err != nil || index < 0 || index >= len(parent) {
 				return nil, fmt.Errorf("%s: no element %q among %d", path, step, len(parent))
 			}
 

@@ -47,7 +47,7 @@ func TestTrust(t *testing.T) {
 		{0, 0.9, 1, Wide},    // coverage .92, .9 of the spread
 		{0.5, 1, 10, Holds},  // coverage .92
 		{3, 4, 100, Holds},   // a large error that is claimed
-		{0.4, 2, 100, Wide},  // 68 % intervals hold .95, half width 9.8 times the error
+		{0.4, 2, 100, Wide},  // 68 % intervals hold .94, half width 9.8 times the error
 		{1.2, 2, 100, Holds}, // 68 % intervals hold .79
 	} {
 		const n = 4000

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// stream returns a stream by Apache's library: batches with a time, a force and names of a dictionary.
+// stream returns a stream by Apache's library: batches with a force, a count and words of a dictionary.
 func stream(t testing.TB, batches, rows int, o ...ipc.Option) []byte {
 	t.Helper()
 	words := &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int8, ValueType: arrow.BinaryTypes.String}
@@ -71,8 +71,11 @@ func TestStream(t *testing.T) {
 			n := c.batches * c.rows
 			require.Len(t, x, 2, "%s: channels", c.name)
 			require.Len(t, x[0], n, "%s: samples", c.name)
-			assert.Equal(t, float64(n-1)/4, x[0][n-1], "%s: last force", c.name)
-			assert.Equal(t, float64(n-1), x[1][n-1], "%s: last count", c.name)
+			for k := range n {
+				require.Equal(t, float64(k)/4, x[0][k], "%s: force %d", c.name, k)
+				require.Equal(t, float64(k), x[1][k], "%s: count %d", c.name, k)
+			}
+
 			assert.Equal(t, "N", r.Info().Channels[0].Unit, "%s: unit", c.name)
 			assert.Equal(t, 2000.0, r.Info().Channels[0].RateHz, "%s: rate", c.name)
 			require.NoError(t, r.Close())

@@ -78,7 +78,6 @@ func TestSizeOnPropellerStand(t *testing.T) {
 				}
 
 				c.rows = append(c.rows, r)
-				r.x = nil
 				naive[r.side].Curves = append(naive[r.side].Curves, r.y)
 			}
 

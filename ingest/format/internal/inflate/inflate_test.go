@@ -125,6 +125,11 @@ func FuzzInflate(f *testing.F) {
 			require.Equal(t, wantErr == nil, err == nil, "success; compress/flate returns %v, package inflate %v", wantErr, err)
 		}
 
+		if wantErr == nil {
+			require.NoError(t, err)
+			require.Len(t, got, len(want), "all bytes")
+		}
+
 		ingesttest.Bounded(t, nil, 1<<20, 0, func() {
 			_, _ = io.Copy(io.Discard, io.LimitReader(NewReader(bytes.NewReader(b)), most))
 		})
