@@ -16,12 +16,12 @@ import (
 )
 
 // The level of a tone in white noise is biased, because the noise adds to it and because the tone may lie between two
-// bins. Expected for 8 segments a half: without noise between the bins, the closed form of the window's main lobe, a mean
-// of −0.47 dB and a deviation of 0.42 dB; for a tone as strong as the noise, twice its power, 3 dB; for ρ = 6 dB, the
-// bias that docs/method.md#split-half-spectra states. The other deviations follow the formula there (1.33, 0.92, 0.52
-// and 0.069 dB) within their tolerances. The tone has the power ρ·ν, where ν is the mean power of a bin of the noise,
-// 3σ²/N under the Hann window. Over 800 halves the mean has a standard error of at most 0.05 dB, and over 200 halves, in
-// a short test, of 0.09 dB.
+// bins. Expected for 8 segments a half: for strong tones between bins, the closed form of the window's main lobe, a
+// mean of −0.47 dB and a deviation of 0.42 dB; for a tone as strong as the noise, twice its power, 3 dB; for ρ = 6 dB,
+// the bias that docs/method.md#split-half-spectra states. The other deviations follow the formula there (1.33, 0.92,
+// 0.52 and 0.069 dB) within their tolerances. The tone has the power ρ·ν, where ν is the mean power of a bin of the
+// noise, 3σ²/N under the Hann window. Over 800 halves the mean has a standard error of at most 0.05 dB, and over 200
+// halves, in a short test, of 0.09 dB.
 func TestAmplitudeBias(t *testing.T) {
 	lobe, lobeSD := mainLobeDB()
 

@@ -71,8 +71,8 @@ func TestSeveralEqualRows(t *testing.T) {
 }
 
 // A channel 6 dB below its neighbours, or 4 dB above them at an end, in every level is named with the number. One bad
-// run, one bad outcome, a slope, an arch and a dipole's minimum between two places are not. Levels are closed forms, two
-// outcomes of 6 runs.
+// run, one bad outcome, a slope, an arch and a dipole's minimum between two places are not. Levels are closed forms,
+// two outcomes of 6 runs.
 func TestGains(t *testing.T) {
 	for _, c := range []struct {
 		name  string

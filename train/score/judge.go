@@ -130,8 +130,13 @@ func (r *Scores) judgeSize(s Set, total, epistemic []float64) {
 		square[k] = first*first + second*second
 	}
 
-	reference, q95 := enceReference(s, bins, total, epistemic)
 	r.set("ence", ence(bins, total, square))
+	if s.Couples {
+		r.undefine("couples: y2 is y1, but the reference draws the noise of each outcome by itself", "ence_ref", "ence_ref95")
+		return
+	}
+
+	reference, q95 := enceReference(s, bins, total, epistemic)
 	r.set("ence_ref", reference)
 	r.set("ence_ref95", q95)
 }

@@ -158,6 +158,8 @@ func TestJudgeUndefined(t *testing.T) {
 	}{
 		{"training", func(s *Set, _ []float64) { s.Part = make([]triplets.Part, s.N) }, "e", "trained on"},
 		{"couples", func(s *Set, _ []float64) { s.Couples = true }, "qlike", "couples"},
+		{"couples", func(s *Set, _ []float64) { s.Couples = true }, "ence_ref", "couples"},
+		{"couples", func(s *Set, _ []float64) { s.Couples = true }, "ence_ref95", "couples"},
 		{"total", func(_ *Set, total []float64) { total[3] = 0 }, "nll", "not positive"},
 		{"one run", func(s *Set, _ []float64) { s.Run = make([]int, s.N) }, "square_se", "one run"},
 		{"flat", func(s *Set, _ []float64) { clear(s.Y1); clear(s.Y2) }, "qlike", "equal"},

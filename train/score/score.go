@@ -74,10 +74,12 @@ func Summarise(s Set) Summary {
 		}
 	}
 
-	if !math.IsNaN(summary.Get("e_se")) && runs.count < FewRuns {
+	pairs, _ := s.paired(nil)
+	pairedRuns := numbered(pairs.Run).count
+	if !math.IsNaN(summary.Get("e_se")) && pairedRuns < FewRuns {
 		summary.Warnings = append(summary.Warnings, fmt.Sprintf(
-			"%d runs are few for a standard error clustered by run: it is itself uncertain by about %.0f %%", runs.count,
-			100/math.Sqrt(2*float64(runs.count-1))))
+			"%d runs are few for a standard error clustered by run: it is itself uncertain by about %.0f %%", pairedRuns,
+			100/math.Sqrt(2*float64(pairedRuns-1))))
 	}
 
 	if s.N > 0 && !s.Couples && slices.Equal(s.Y1, s.Y2) {

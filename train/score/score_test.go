@@ -438,3 +438,17 @@ func ExampleSummarise() {
 	// E|cov|: not computed
 	// two distinct conditions are too few for R²: sampling alone moves 1 − R² by a factor of 153 either way (95 %)
 }
+
+// Of 12 rows with a run each, 6 have no partner. By hand, the standard error of e comes from 6 runs, which are few.
+func TestFewRunsOfPairs(t *testing.T) {
+	s, _, _ := honest(6, 12, 1)
+	s.Var = slices.Repeat([]float64{1}, s.N)
+	s.Run = nil
+	for i := range s.N {
+		s.Run = append(s.Run, i)
+		s.Alone = append(s.Alone, i%2 == 0)
+	}
+
+	warnings := strings.Join(Summarise(s).Warnings, "\n")
+	assert.Contains(t, warnings, "6 runs are few for a standard error clustered by run: it is itself uncertain by about 32 %")
+}

@@ -43,8 +43,8 @@ func (c Costs) isSame(axis int, a, b Candidate) bool {
 // ReadCosts parses the costs of measurements and of changes of axes, such as "blades=60min,rpm=1min,repeat=2min", and a
 // budget, such as "4h". It returns both. names are the names of the axes. All amounts must be times in s, min, h or d,
 // which become minutes, or all must be numbers without unit; 0 needs no unit. Axes that cost does not name cost nothing
-// to change. The cost of a measurement, repeat, must be above zero. ReadCosts does not set Costs.Labels. The errors name
-// the flags --cost and --budget.
+// to change. The cost of a measurement, repeat, must be above zero. ReadCosts does not set Costs.Labels. The errors
+// name the flags --cost and --budget.
 func ReadCosts(names []string, cost, budget string) (Costs, float64, error) {
 	terms, err := costTerms(names, cost)
 	if err != nil {
