@@ -450,5 +450,6 @@ func TestFewRunsOfPairs(t *testing.T) {
 	}
 
 	warnings := strings.Join(Summarise(s).Warnings, "\n")
-	assert.Contains(t, warnings, "6 runs are few for a standard error clustered by run: it is itself uncertain by about 32 %")
+	assert.Contains(t, warnings, "6 runs are few for a standard error clustered by run: it is itself uncertain by about "+
+		"32 %")
 }
