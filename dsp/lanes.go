@@ -79,8 +79,7 @@ func laneSides(n int) (n1, n2 int, ok bool) {
 		}
 	}
 
-	// Very uneven splits (a prime power with one small factor) do not occur:
-	// 5-smooth numbers have divisors near their root.
+	// The lengths used are 5-smooth and have divisors near their root, so that the loop finds no very uneven split.
 	return n1, n2, ok
 }
 
@@ -201,6 +200,7 @@ func (p *lanePlan) transform(small smallPlan, first int, x []float64) []float64 
 		other = p.b
 	}
 
+	// After the first stage, x and other are the same scratch memory. p.mid must not be overwritten.
 	for i := first; i < len(small); i++ {
 		st := &small[i]
 		if st.q == 1 && &x[0] == &other[0] { // the last stage works in place, if x is scratch memory

@@ -88,13 +88,13 @@ func writeFamilies(w io.Writer, learned *library.Library) error {
 		return err
 	}
 
-	// math.Exp(prior.M) and math.Exp(prior.Tau) are factors: M and Tau are logarithms (docs/honest.md).
+	// M is the mean of the logarithm of the factor, and Tau its standard deviation (docs/honest.md).
 	prior := learned.Prior
 	fmt.Fprintf(w, "\nprior %s: %s; errors exceed claims by a factor about %.2g, between groups by factors about %.2g "+
 		"either way\nfrom %s\n", prior.Name, priorText(prior.M, prior.MStd, prior.Tau, prior.TauStd), math.Exp(prior.M),
 		math.Exp(prior.Tau), prior.Origin)
 
-	if prior.RisesRecord() == prior.Rises {
+	if prior.RisesRecord() == prior.Rises { // the prior has a record of its own, not that of the program
 		fmt.Fprintln(w, prior.Rises.Words())
 	}
 

@@ -37,10 +37,10 @@ type Set struct {
 	// vectors, and y gets s·a·b interleaved sequences of q vectors. Between the stages the
 	// data of a group, a·b vectors, are in tmp.
 	//
-	// tw has for each of the q groups the (a−1)·b twiddles of the first stage, for the outputs
-	// of its butterflies but the first, then the b−1 twiddles of the second stage. If last is
-	// true, these are the last stages of a transform: q is 1, tw has no twiddles of the second
-	// stage, as they are all 1, and y may be x.
+	// tw has for each of the q groups the twiddles of the first stage, then those of the second.
+	// The first stage has (a−1)·b, because the first output of each of its b butterflies needs
+	// none. The second stage has b−1. If last is true, these are the last stages of a transform:
+	// q is 1, tw has no twiddles of the second stage, as they are all 1, and y may be x.
 	//
 	// With b = 1, Stages runs a single stage of radix a, which is the first of a transform: s
 	// is 1, last is false, and tmp is not used.

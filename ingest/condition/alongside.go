@@ -38,7 +38,7 @@ const fewLevels = 4
 //     if there are more than fewLevels rows.
 //
 // scatters reports whether a condition has set points; such a condition was set. values has the column of each of
-// names. If a column is nil, only its name decides.
+// names. A condition without values, whose column is nil, counts as measured alongside only by its name.
 func Alongside(names []string, values [][]float64, stated []string, scatters func(name string) bool) []string {
 	isStated := func(name string) bool { return slices.Contains(stated, name) }
 	hasStated := slices.ContainsFunc(names, isStated)

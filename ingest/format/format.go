@@ -50,7 +50,7 @@ var formats = []ingest.Format{
 }
 
 // Register adds formats. Call it before a configuration is read. It returns an error if a format has no name, a name
-// that another format has, or no Open.
+// that another format has, or no Open. The formats before this one are then added.
 func Register(more ...ingest.Format) error {
 	for _, f := range more {
 		if slices.Contains(Names(), f.Name) || f.Name == "" || f.Open == nil {

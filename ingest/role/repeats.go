@@ -58,7 +58,7 @@ func (s *Sheet) IsTable(groups [][]int, files int) bool {
 const repeatedPercent = 80
 
 // RepeatsRows reports whether most rows of a log repeat the inputs and things of another row, and no two of them are of
-// one run.
+// one run. If two of them are, the column of the run gets this as its reason.
 func (s *Sheet) RepeatsRows() bool {
 	inputs := s.WithRole(Input)
 	groups := s.GroupRows(append(inputs, s.WithRole(Thing)...)...)
@@ -206,6 +206,7 @@ func (s *Sheet) TakeRunColumn(groups [][]int) string {
 	for _, column := range s.WithRole(Run) {
 		switch {
 		case column.FromName || column.Name == run && column.differsWithin(groups):
+			// the column names the run
 		case column.Name == run:
 			column.Why = ofOneRun
 		default:

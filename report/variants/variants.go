@@ -1,5 +1,6 @@
 // Package variants compares the variants of a sweep on the rows that all of them hold out: it finds the rows that
-// belong together, and ranks the variants by each criterion. Its caller reads the answers of each variant.
+// belong together, and ranks the variants by each criterion. Compare reads the answers of each variant by functions of
+// its caller.
 package variants
 
 import (
@@ -189,7 +190,8 @@ func rowNumbers(n int) []string {
 	return names
 }
 
-// reduced returns the variants with their paired rows alone, and the pairing by the new numbers of these rows.
+// reduced returns the variants with the answers of their paired rows alone, and the pairing by the new numbers of these
+// rows. Units and runs stay those of all rows.
 func (l Judged) reduced(pairs pairing) (Judged, pairing) {
 	variants := slices.Clone(l)
 	renumbered := pairs

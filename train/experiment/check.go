@@ -144,8 +144,8 @@ func noBlocks(key, label string) error {
 		label)
 }
 
-// checkSplit returns an error about a split that cannot work with the conditions that are known before any file is
-// read. It returns nil if no conditions are known.
+// checkSplit returns an error about a split that cannot work with the known conditions: those that are known before any
+// file is read, and in a later call those that the files state too. It returns nil if no conditions are known.
 func (e *Experiment) checkSplit(split Split) error {
 	if len(e.Known) == 0 {
 		return nil

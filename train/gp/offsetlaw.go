@@ -10,7 +10,7 @@ import (
 )
 
 // offsetLaw is the law of the offsets of all levels given the data, averaged over the grid of their deviations. All
-// numbers are standardised.
+// numbers are standardised. The symbols are those of offsets.go: W = (K + D)⁻¹Z and G = ZᵀW.
 type offsetLaw struct {
 	labels
 	whitened []float64     // L⁻¹Z, conditions × levels

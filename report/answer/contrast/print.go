@@ -77,8 +77,9 @@ func (r *Result) sentence(outcome Outcome) string {
 	s += fmt.Sprintf("; units: A %d, B %d", outcome.UnitsA, outcome.UnitsB)
 	switch n := *outcome.Deciding; {
 	case *outcome.Low > r.Limit || *outcome.High < r.Limit:
+		// the interval tells the difference from the limit already
 	case n == 0:
-		s += fmt.Sprintf("; a difference of this size from %g is decided by no number of units below a million", r.Limit)
+		s += fmt.Sprintf("; a million units would not tell a difference of this size from %g", r.Limit)
 	default:
 		s += fmt.Sprintf("; if the difference is as found, %d units a side tell it from %g with probability %g", n, r.Limit,
 			Power)

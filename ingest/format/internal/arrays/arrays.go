@@ -218,6 +218,7 @@ func (r *Reader) Add(a Array) error {
 
 	var others []int64 // lengths of the axes whose indices are part of a channel's name
 	for i, length := range a.Dims {
+		// In arrays of three and more axes, an axis of length 1 keeps its index, so that all indices keep their places.
 		isNamed := length > 1 || len(a.Dims) > 2 && channels > 1
 		if i != a.Axis && isNamed {
 			others = append(others, length)
