@@ -440,13 +440,13 @@ func TestWords(t *testing.T) {
 		e := rotor()
 		c.set(&e)
 
-		for of, text := range render(e) {
+		for format, text := range render(e) {
 			for _, part := range c.want {
-				assert.Contains(t, text, part, "%s: %s", c.name, of)
+				assert.Contains(t, text, part, "%s: %s", c.name, format)
 			}
 
 			for _, part := range c.not {
-				assert.NotContains(t, text, part, "%s: %s", c.name, of)
+				assert.NotContains(t, text, part, "%s: %s", c.name, format)
 			}
 		}
 	}

@@ -94,7 +94,7 @@ func writeFamilies(w io.Writer, learned *library.Library) error {
 		"either way\nfrom %s\n", prior.Name, priorText(prior.M, prior.MStd, prior.Tau, prior.TauStd), math.Exp(prior.M),
 		math.Exp(prior.Tau), prior.Origin)
 
-	if prior.RisesRecord() == prior.Rises { // the prior has a record of its own, not that of the program
+	if prior.RisesRecord() == prior.Rises { // otherwise the prior uses the record of the program
 		fmt.Fprintln(w, prior.Rises.Words())
 	}
 

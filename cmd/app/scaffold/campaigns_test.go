@@ -362,7 +362,7 @@ type verdict int
 
 const (
 	answered verdict = iota // init finds all inputs with their values, all things and all days
-	refused                 // init does not find all, and an error or the line of a column names what is missing
+	refused                 // an error or the line of a column names the fact that init does not find
 	wrong                   // init does not find all and does not say so, or it finds another value
 )
 

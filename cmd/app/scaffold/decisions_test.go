@@ -20,7 +20,7 @@ type decision struct {
 	err   string // part of what check says; "": the configuration is valid
 }
 
-// decide runs init on the folder of each decision, and compares what it writes and says.
+// decide runs init on the folder of each decision, and compares its configuration and its messages.
 func decide(t *testing.T, decisions []decision) {
 	t.Helper()
 
@@ -81,11 +81,11 @@ func polars(rng *rand.Rand, f folder, names string) {
 const noPairs = "found none among"
 
 // toFillIn is a part of what check says if init asks people for a setting. Rows at several angles that no column tells
-// apart are no samples in time either: until people decide what the rows are, no configuration is right.
+// apart are not samples in time either: init cannot configure them until people decide.
 const toFillIn = "is to be filled in"
 
-// Rows of one run before and after a correction are not two measurements: no pair has one of each. What init says of
-// the column of the run is what it writes.
+// Rows of one run before and after a correction are not two measurements: no pair has one of each. The
+// configuration has the column of the run that the message of init names.
 func TestCorrectedRowsAreNoRepeats(t *testing.T) {
 	asThing := func(head, first, second string) decision {
 		return decision{
@@ -298,7 +298,7 @@ func TestTapsAreNoInputs(t *testing.T) {
 	})
 }
 
-// Rows without a repeat make no pair. An input that only they vary is no input of the network, and no split holds out
+// Rows without a repeat make no pair. The network does not take an input that only they vary, and no split holds out
 // their values.
 func TestHeldOutValuesHaveRepeats(t *testing.T) {
 	// grid adds a table with rows of each speed, and the given repeats at each of 8 angles, or at one angle.
@@ -389,7 +389,7 @@ func TestLettersAreThings(t *testing.T) {
 		}
 	}
 
-	// hidden is a folder in which only some names state something, so that its rows are no results.
+	// hidden is a folder in which only some names state something, so that its rows are not results.
 	hidden := func(names string) decision {
 		return decision{
 			name: names, make: func(rng *rand.Rand, f folder) { polars(rng, f, names) },

@@ -535,7 +535,7 @@ func TestRisingColumn(t *testing.T) {
 }
 
 // Arrays with a value for each microphone are proposed as conditions, axes and
-// settings are not channels. The files are those of the readers' tests.
+// settings are not channels. The files come from the tests of the readers.
 func TestPerChannelArrays(t *testing.T) {
 	for name, want := range map[string][]string{
 		"../arrays/ISAE_2_square20_L0.h5": {"L0.h5: channel", "a spectrum over /ISAE_2_square20_L0/freq"},

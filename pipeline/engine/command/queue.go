@@ -53,9 +53,9 @@ func (e *Executor) listQueue() (output string, err error) {
 		return "", err
 	}
 
-	out, err := callWithin(e.ctx, maxQueueTime, e.root, words)
+	printed, err := callWithin(e.ctx, maxQueueTime, e.root, words)
 
-	return out.stdout, err
+	return printed.stdout, err
 }
 
 // answer takes the output of the command that lists the queue, which was called at the time asked. It drops an error:
@@ -136,8 +136,8 @@ func (e *Executor) reason(s *submission) string {
 		return "Ask the scheduler why they wait (qstat; executor.status has it asked). "
 	}
 
-	out, err := callWithin(e.ctx, maxStatusTime, e.root, words)
-	text := out.all()
+	printed, err := callWithin(e.ctx, maxStatusTime, e.root, words)
+	text := printed.all()
 	if err != nil {
 		text = err.Error()
 	}

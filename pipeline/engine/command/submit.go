@@ -354,13 +354,13 @@ func (e *Executor) pauseAfter(try int) bool {
 func (e *Executor) callSubmit(s *submission, array job.Array) (id string, err error) {
 	words := append(slices.Clip(s.command), s.path)
 	if e.options.Scheduler == nil {
-		out, err := call(e.ctx, partDir(array, 1), words)
-		return number.FindString(out.all()), err
+		printed, err := call(e.ctx, partDir(array, 1), words)
+		return number.FindString(printed.all()), err
 	}
 
-	out, err := callWithin(context.WithoutCancel(e.ctx), maxSubmitTime, array.Dir, words)
+	printed, err := callWithin(context.WithoutCancel(e.ctx), maxSubmitTime, array.Dir, words)
 
-	return leadingNumber.FindString(out.stdout), err
+	return leadingNumber.FindString(printed.stdout), err
 }
 
 // accept notes the job of a submission, if there is a command that cancels it. id is "" if the command that submitted
