@@ -32,6 +32,10 @@ func DiscoverRound(values []float64) (p SetPoints, ok bool) {
 	}
 
 	width := v[len(v)-1] - v[0]
+	if math.IsInf(width, 0) { // an infinite value has no round number
+		return p, false
+	}
+
 	top := int(math.Ceil(math.Log10(width)))
 	for k := top; k > top-leastRoundValues; k-- {
 		for _, share := range []float64{1, 0.5, 0.25, 0.2} { // steps of 10, 5, 2.5, 2, 1 …
