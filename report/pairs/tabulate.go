@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"slices"
+	"strings"
 
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/fault"
@@ -14,49 +15,57 @@ import (
 // columns of text whose names are in texts, or all columns of text if texts is nil.
 func readTable(path string, texts []string) (*table.Table, error) {
 	files := []campaign.TableFile{{Path: path, Name: path}}
-	options, known, err := campaign.ResolveTable(files[0], campaign.TableOptions{Run: "run"})
+	options, textColumns, err := campaign.ResolveTable(files[0], campaign.TableOptions{})
 	if err != nil {
 		return nil, withoutKeys(err)
 	}
 
-	const noRows = 0 // the names of the columns are enough
-	head, err := campaign.ReadCells(path, noRows)
-	if err != nil || !slices.Contains(head.Columns, "run") { // ReadTables reports a table that cannot be read
-		options.Run = ""
-	}
-
-	options.Labels = slices.DeleteFunc(known, func(name string) bool {
-		return name == "run" || name == "recording" || texts != nil && !slices.Contains(texts, name)
+	options.Labels = slices.DeleteFunc(textColumns, func(name string) bool {
+		return name == options.Run || name == "recording" || texts != nil && !slices.Contains(texts, name)
 	})
 
 	read, err := campaign.ReadTables(files, options)
 	if err != nil {
-		return nil, err
+		return nil, withoutKeys(err)
 	}
 
 	return Tabulate(read), nil
 }
 
-// commandHints say what can be done about a table of a command, by hints that name keys of a configuration. A command
-// has no such keys.
-var commandHints = map[string]string{
-	campaign.PairsHint: "write the two measurements of an outcome side by side, as OUTCOME_1 and OUTCOME_2; or, if the " +
-		"table has one measurement a row, run pipeline init on its folder",
-	campaign.ThirdHint: "write each further pair of values into a row of its own, or run pipeline init on the folder of " +
-		"the table",
+// commandHint replaces a hint that names keys of a configuration, because a command that reads a table has no such
+// keys.
+type commandHint struct {
+	part string // of the hint that is replaced
+	hint string
 }
 
-// withoutKeys returns an error with a hint of commandHints in the place of a hint that names keys.
+var commandHints = []commandHint{
+	{campaign.PairsHint, "write the two measurements of an outcome side by side, as OUTCOME_1 and OUTCOME_2; or, if the " +
+		"table has one measurement a row, run pipeline init on its folder"},
+	{campaign.ThirdHint, "write each further pair of values into a row of its own, or run pipeline init on the folder " +
+		"of the table"},
+	{"ingest: {missing: ", "write it, or delete the row"},
+	{"ingest: {things: ", "write numbers without an exponent, as 80000; begin names with a letter"},
+	{"with units: {", "correct the unit in the header"},
+}
+
+// withoutKeys returns the error with its hint replaced as commandHints says. It returns any other error unchanged.
 func withoutKeys(err error) error {
 	var found *fault.Error
-	if !errors.As(err, &found) || commandHints[found.Hint] == "" {
+	if !errors.As(err, &found) {
 		return err
 	}
 
-	changed := *found
-	changed.Hint = commandHints[found.Hint]
+	for _, known := range commandHints {
+		if strings.Contains(found.Hint, known.part) {
+			changed := *found
+			changed.Hint = known.hint
 
-	return &changed
+			return &changed
+		}
+	}
+
+	return err
 }
 
 // Tabulate returns the table of triplets of pairs that were read. Its columns are run, recording, conditions, labels

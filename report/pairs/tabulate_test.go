@@ -1,6 +1,7 @@
 package pairs
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -12,16 +13,45 @@ import (
 // A command that reads a table has no keys of a configuration. Its messages name what can be done to the table.
 func TestMessagesOfTablesNameNoKeys(t *testing.T) {
 	for content, want := range map[string]string{
-		"speed,lift\n1,2\n1,3\n":                         "write the two measurements of an outcome side by side",
-		"speed,lift_1,lift_2,lift_3\n1,2,3,4\n2,3,4,5\n": "write each further pair of values into a row of its own",
+		"speed,lift\n1,2\n1,3\n": "write the two measurements of an outcome side by side, as OUTCOME_1 and OUTCOME_2; " +
+			"or, if the table has one measurement a row, run pipeline init on its folder",
+		"speed,lift_1,lift_2,lift_3\n1,2,3,4\n2,3,4,5\n": "write each further pair of values into a row of its own, or " +
+			"run pipeline init on the folder of the table",
+		"speed,lift_1,lift_2\n1,2,3\n2,,4\n":               "(write it, or delete the row)",
+		"case,lift_1,lift_2\n8E4,2,3\n9E5,3,4\n10E5,3,4\n": "(write numbers without an exponent, as 80000; begin names with",
+		"speed_m_s [foo],lift_1,lift_2\n1,2,3\n2,3,4\n":    "(correct the unit in the header)",
 	} {
-		path := filepath.Join(t.TempDir(), "pairs.csv")
-		require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
-
-		_, err := FromPath(path).Open(nil)
-		require.ErrorContains(t, err, want)
-		assert.ErrorContains(t, err, "pipeline init")
-		assert.NotContains(t, err.Error(), "with inputs")
-		assert.NotContains(t, err.Error(), "with repeats")
+		_, err := FromPath(writeTable(t, content)).Open(nil)
+		require.ErrorContains(t, err, want, content)
+		for _, key := range []string{"with inputs", "with repeats", "ingest:", "units:"} {
+			assert.NotContains(t, err.Error(), key, content)
+		}
 	}
+}
+
+// A column called run, in any case of letters, names the runs of a table, as in a configuration: it is neither a
+// condition nor a label. Expected: the cells of the tables.
+func TestRunColumn(t *testing.T) {
+	for content, want := range map[string]string{
+		"run,x,y_1,y_2\n7,1,2,3\n8,2,3,4\n":    "[7 8] [x] []",
+		"Run,x,y_1,y_2\n7,1,2,3\n8,2,3,4\n":    "[7 8] [x] []",
+		"RUN,x,y_1,y_2\na,1,2,3\nb,2,3,4\n":    "[a b] [x] []",
+		"x,y_1,y_2\n1,2,3\n2,3,4\n":            "[x=1 x=2] [x] []",
+		"x,rig,y_1,y_2\n1,A,2,3\n2,B,3,4\n":    "[x=1,rig=A x=2,rig=B] [x] [rig]",
+		"run_nr,x,y_1,y_2\n7,1,2,3\n8,2,3,4\n": "[run_nr=7,x=1 run_nr=8,x=2] [run_nr x] []",
+	} {
+		p, err := FromPath(writeTable(t, content)).Open(nil)
+		require.NoError(t, err, content)
+
+		numbers, labels := Conditions(p.Table)
+		assert.Equal(t, want, fmt.Sprint(p.Column("run").Strings, numbers, labels), content)
+	}
+}
+
+// writeTable writes a table of pairs, and returns its path.
+func writeTable(t *testing.T, content string) string {
+	path := filepath.Join(t.TempDir(), "pairs.csv")
+	require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+
+	return path
 }
