@@ -112,16 +112,20 @@ func TestLastLayerIsBayesianRegression(t *testing.T) {
 	}
 }
 
-// λ maximises −½(λθ² + ln(s+λ) − ln λ). For a sharp likelihood, a large s, it is the candidate next to 1/θ², where
-// candidates are a quarter of a decade apart. If the weights are zero, it is the largest candidate.
+// λ maximises −½(λ·square + Σ ln(s+λ) − p·ln λ), where square is the sum of the p squared weights, and s are the
+// eigenvalues of the likelihood. For a sharp likelihood, whose s are large, λ is the candidate next to p/square.
+// Candidates are a quarter of a decade apart. If the weights are zero, λ is the largest candidate.
 func TestBestLambda(t *testing.T) {
-	sharp := headPosterior{values: []float64{1e9}}
-	for _, square := range []float64{1e-3, 0.1, 1, 40} {
-		lambda := BestLambda(square, 1, sharp.logDet)
-		assert.InDelta(t, 0, math.Log10(lambda*square), 0.125+1e-9, "λ = %g for θ² = %g", lambda, square)
-	}
+	for p := 1; p <= 3; p++ {
+		sharp := headPosterior{values: slices.Repeat([]float64{1e9}, p)}
+		for _, square := range []float64{1e-3, 0.1, 1, 40} {
+			lambda := BestLambda(square, p, sharp.logDet)
+			ratio := lambda * square / float64(p)
+			assert.InDelta(t, 0, math.Log10(ratio), 0.125+1e-3, "λ = %g for %d weights, sum of squares %g", lambda, p, square)
+		}
 
-	assert.Equal(t, 1e4, BestLambda(0, 1, sharp.logDet), "weights of zero")
+		assert.Equal(t, 1e4, BestLambda(0, p, sharp.logDet), "%d weights of zero", p)
+	}
 }
 
 // Three repeats of each condition give three pairs. Their weight is one half, because each run is in two of them, so

@@ -37,7 +37,7 @@ func TestOverSeeds(t *testing.T) {
 	assert.Nil(t, OverSeeds(nil))
 }
 
-// A value without a finite mean is undefined, and has a reason.
+// A value without a finite mean is undefined, and has a reason. So is a value with a stated reason.
 func TestValueReason(t *testing.T) {
 	for _, c := range []struct {
 		v    Value
@@ -46,7 +46,10 @@ func TestValueReason(t *testing.T) {
 		{Value{}, "not computed"},
 		{Value{Mean: 0, N: 1}, ""},
 		{Value{Mean: math.NaN(), N: 1}, "not a finite number"},
+		{Value{Mean: math.Inf(1), N: 1}, "not a finite number"},
+		{Value{Mean: math.Inf(-1), N: 1}, "not a finite number"},
 		{Value{Mean: math.NaN(), N: 1, Undefined: "no rows"}, "no rows"},
+		{Value{Mean: 1, N: 1, Undefined: "no rows"}, "no rows"},
 		{Mean([]float64{1, 3}), ""},
 	} {
 		assert.Equal(t, c.want, c.v.Reason(), "%+v", c.v)

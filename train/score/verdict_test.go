@@ -146,26 +146,65 @@ func TestTrustOfIntervals(t *testing.T) {
 	assert.InDelta(t, 2/(10*1.959963984540054), g.WidthOverSpread, 1e-12, "width over spread")
 }
 
-// If the error cannot be measured, the grade is undecided and a reason is stated.
+// Without pairs that the model has not seen, all numbers are undefined, the grade is undecided and a reason is stated.
+// The values of one run have no standard error between runs, and its grade is undecided too.
 func TestTrustUndefined(t *testing.T) {
-	one := shifted(5, 0)
+	training := shifted(5, 3)
+	training.Part = make([]triplets.Part, training.N)
+	couples := shifted(5, 3)
+	couples.Couples = true
+	for name, s := range map[string]Set{
+		"training": training, "couples": couples, "empty": {Set: triplets.Set{Out: 2}},
+	} {
+		g := TrustOf(s, fill(2*s.N, 1), fill(2*s.N, 1), fill(2, 1), []int{0, 1}, nil)
+		for k, v := range g.numbers() {
+			assert.True(t, math.IsNaN(*v), "%s: number %d is %g", name, k, *v)
+		}
+
+		assert.Equal(t, "there are no pairs that the model has not seen", g.EpistemicRatioDefect, name)
+		g.Claimed = false
+		assert.Equal(t, Undecided, g.Grade(), name)
+	}
+
+	one := shifted(5, 3)
 	for i := range one.Run {
 		one.Run[i] = 7
 	}
 
-	training := shifted(5, 0)
-	training.Part = make([]triplets.Part, training.N)
-	couples := shifted(5, 0)
-	couples.Couples = true
-	for name, s := range map[string]Set{
-		"one run": one, "training": training, "couples": couples,
-		"empty": {Set: triplets.Set{Out: 2}},
+	g := TrustOf(one, fill(10, 16), fill(10, 9), fill(2, 10), []int{0, 1}, nil)
+	assert.True(t, math.IsNaN(g.InsideSE), "one run: standard error of the share inside")
+	assert.Equal(t, 1, g.Runs)
+	g.Claimed = false
+	assert.Equal(t, Undecided, g.Grade(), "one run")
+}
+
+// The ratio of the error to the predicted epistemic deviation is undefined if either is the root of a number that is not
+// positive. The measured error of a pair is the product of its two residuals: opposite values have a negative one.
+func TestEpistemicRatioDefect(t *testing.T) {
+	good := shifted(5, 3)
+	opposite := shifted(5, 0)
+	for k, y := range opposite.Y1 {
+		opposite.Y2[k] = -y
+	}
+
+	for _, c := range []struct {
+		set       Set
+		epistemic []float64
+		want      string
+	}{
+		{good, fill(10, 9), ""},
+		{good, nil, "the method claims no epistemic variance"},
+		{good, fill(10, 0), "the claimed epistemic variances do not sum to a positive value"},
+		{good, fill(10, -1), "the claimed epistemic variances do not sum to a positive value"},
+		{good, fill(10, math.NaN()), "the claimed epistemic variances do not sum to a positive value"},
+		{
+			opposite, fill(10, 9),
+			"the measured errors do not sum to a positive value: they are smaller than the noise of the pairs",
+		},
 	} {
-		g := TrustOf(s, fill(2*s.N, 1), nil, nil, []int{0, 1}, nil)
-		assert.Equal(t, Undecided, g.Grade(), "%s", name)
-		assert.True(t, math.IsNaN(g.InsideSE), "%s: standard error of the share inside", name)
-		assert.True(t, math.IsNaN(g.EpistemicRatio), "%s: error over predicted error", name)
-		assert.NotEmpty(t, g.EpistemicRatioDefect, "%s: reason", name)
+		g := TrustOf(c.set, fill(10, 16), c.epistemic, nil, []int{0, 1}, nil)
+		assert.Equal(t, c.want, g.EpistemicRatioDefect)
+		assert.Equal(t, c.want != "", math.IsNaN(g.EpistemicRatio), "%q: ratio %g", c.want, g.EpistemicRatio)
 	}
 }
 
