@@ -239,8 +239,8 @@ func TestPower(t *testing.T) {
 
 // Two sides of variance 1 have a difference of 1.1. Expected: the smallest number of units whose power is 80 %. If the
 // limit is the difference itself, no number of units has this power, and 0 is expected. 0 is also expected if more than
-// mostUnits are needed. By the normal distribution, a distance d between the difference and the limit needs 2·(1.96 + 0.8416)²/d² units: d =
-// 0.003982 needs 990 000 and d = 0.003923 needs 1 020 000.
+// mostUnits are needed. By the normal distribution, a distance d between the difference and the limit needs
+// 2·(1.96 + 0.8416)²/d² units: d = 0.003982 needs 990 000 and d = 0.003923 needs 1 020 000.
 func TestUnits(t *testing.T) {
 	a := Arm{Weight: []float64{-1}, Curves: [][]float64{{-1}, {0}, {1}}}
 	b := Arm{Weight: []float64{1}, Curves: [][]float64{{0.1}, {1.1}, {2.1}}}

@@ -125,8 +125,8 @@ func column(s triplets.Set, name string) []float64 {
 }
 
 // Expected: a force that is proportional to ρu² is written as a coefficient, and a force about which the speeds tell
-// nothing stays as it is. With DOUBLETAKE_LONG this must hold in 19 of 20 simulated campaigns of each kind, otherwise in
-// the first one. Compared with: the simulation.
+// nothing stays as it is. With DOUBLETAKE_LONG this must hold in 19 of 20 simulated campaigns of each kind, otherwise
+// in the first one. Compared with: the simulation.
 func TestFormOfSimulatedForces(t *testing.T) {
 	campaigns := uint64(20)
 	most := 1
@@ -161,8 +161,8 @@ func TestFormOfSimulatedForces(t *testing.T) {
 	}
 }
 
-// shaftCampaign calibrates a campaign over shaft speeds and chords. Its inputs have the given names. Speeds in 1/min are
-// multiplied by perRPM, and chords in m by perMetre. The highest speed is held out.
+// shaftCampaign calibrates a campaign over shaft speeds and chords. Its inputs have the given names. Speeds in 1/min
+// are multiplied by perRPM, and chords in m by perMetre. The highest speed is held out.
 func shaftCampaign(t *testing.T, speed, chord string, perRPM, perMetre float64) *honest.Model {
 	t.Helper()
 

@@ -114,8 +114,8 @@ func (w wingStudy) ask(t *testing.T, seed uint64) (rms, inside float64, c *inter
 }
 
 // Two wings that differ in how the lift follows the angle are asked for a speed that was held out. Expected: as things
-// they get curves of their own, and a note names the wings. Their error is at most three times the error with the camber
-// as an input and half the error with offsets alone, on average over the campaigns, and 85 % of the true values are
+// they get curves of their own, and a note names the wings. On average over the campaigns, their error is at most three
+// times the error with the camber as an input and half the error with offsets alone, and 85 % of the true values are
 // inside the intervals of 95 %. Wings that differ by an offset have neither curves nor the note. Compared with: the
 // simulation.
 func TestOwnCurves(t *testing.T) {

@@ -178,8 +178,8 @@ func TestTrustUndefined(t *testing.T) {
 	assert.Equal(t, Undecided, g.Grade(), "one run")
 }
 
-// The ratio of the error to the predicted epistemic deviation is undefined if either is the root of a number that is not
-// positive. The measured error of a pair is the product of its two residuals: opposite values have a negative one.
+// The ratio of the error to the predicted epistemic deviation is undefined if either is the root of a number that is
+// not positive. The measured error of a pair is the product of its two residuals: opposite values have a negative one.
 func TestEpistemicRatioDefect(t *testing.T) {
 	good := shifted(5, 3)
 	opposite := shifted(5, 0)
