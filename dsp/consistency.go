@@ -3,6 +3,7 @@ package dsp
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/stat"
 )
@@ -233,9 +234,20 @@ func floorTests(levels []float64, segments, channel int) []test {
 
 	if o, ok := findOutliers(levels, min(maxOutliers, len(levels)/4)); ok {
 		flag := Flag{Code: "outlier-segment", Channel: channel, Statistic: o.t, P: o.p}
-		text := func() string { return o.text(len(levels)) }
+		text := func() string { return outlierText(o, len(levels)) }
 		tests = append(tests, test{flag: flag, large: math.Abs(o.t) > outlierSigma, text: text})
 	}
 
 	return tests
+}
+
+// outlierText describes outliers among the floors of the given number of segments.
+func outlierText(o outlierSet, segments int) string {
+	first := slices.Min(o.positions) + 1 // the list begins with the most deviating segment
+	if len(o.positions) > 1 {
+		return fmt.Sprintf("the floors of %d segments of %d, first segment %d, are outliers (at least %.1f standard "+
+			"deviations)", len(o.positions), segments, first, math.Abs(o.t))
+	}
+
+	return fmt.Sprintf("the floor of segment %d of %d is an outlier (%.1f standard deviations)", first, segments, o.t)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -39,6 +40,75 @@ func TestWelchTAndReverseArrangements(t *testing.T) {
 	_, _, p, ok := WelchT([]float64{1, 1}, []float64{1, 1})
 	assert.False(t, ok, "t of constants is not defined")
 	assert.InDelta(t, 1.0, p, 0, "p of constants")
+}
+
+// Expected: the share of all orders of the values whose count is as far from the middle n(n−1)/4 as the count of x, or
+// further, by trying all orders. By hand: {1, 1, 1, 2} has four orders, with counts 1.5, 2.5, 3.5 and 4.5, of which two
+// are as far from 3 as 1.5.
+func TestReverseArrangementsOfEqualValues(t *testing.T) {
+	_, p := ReverseArrangements([]float64{1, 1, 1, 2})
+	assert.InDelta(t, 0.5, p, 1e-15, "by hand")
+
+	for _, x := range [][]float64{
+		{1},
+		{1, 1},
+		{1, 1, 2},
+		{2, 1, 1},
+		{1, 2, 1},
+		{2, 1, 1, 1},
+		{1, 2, 1, 2},
+		{7, 7, 7, 7, 7},
+		{1, 1, 2, 2, 3, 3},
+		{3, 3, 2, 2, 1, 1},
+		{5, 1, 4, 4, 2, 2, 1},
+		{1, 2, 3, 4, 4, 5, 6},
+		{2, 2, 1, 3, 3, 3, 1},
+		{6, 5, 4, 3, 2, 1, 0},
+	} {
+		count, p := ReverseArrangements(x)
+		middle := float64(len(x)*(len(x)-1)) / 4
+		far, orders := 0, 0
+		forEachOrder(slices.Clone(x), len(x), func(order []float64) {
+			orders++
+			if math.Abs(halvesCount(order)-middle) >= math.Abs(count-middle) {
+				far++
+			}
+		})
+
+		assert.InDelta(t, halvesCount(x), count, 0, "%v: count", x)
+		assert.InDelta(t, float64(far)/float64(orders), p, 1e-12, "%v: p", x)
+	}
+}
+
+// halvesCount counts pairs in reverse order, and half of the pairs of equal values.
+func halvesCount(x []float64) float64 {
+	count := 0.0
+	for j := range x {
+		for _, before := range x[:j] {
+			switch {
+			case before > x[j]:
+				count++
+			case before == x[j]:
+				count += 0.5
+			}
+		}
+	}
+
+	return count
+}
+
+// forEachOrder calls visit with x in all orders of its first n values.
+func forEachOrder(x []float64, n int, visit func(order []float64)) {
+	if n <= 1 {
+		visit(x)
+		return
+	}
+
+	for i := range n {
+		x[i], x[n-1] = x[n-1], x[i]
+		forEachOrder(x, n-1, visit)
+		x[i], x[n-1] = x[n-1], x[i]
+	}
 }
 
 // Expected by hand, as Holm (1979) defines it: the sorted values .01, .02, .03, .2 times 4, 3, 2, 1 are .04, .06, .06,

@@ -1,7 +1,6 @@
 package dsp
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"sort"
@@ -45,38 +44,80 @@ func studentTail(t, dof float64) float64 {
 	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: dof}.CDF(-t)
 }
 
-// ReverseArrangements counts the pairs i < j with x_i > x_j. A pair of equal values counts as a
-// half. It returns the count and its exact two-sided p-value if the values are exchangeable
-// (Kendall's distribution; Bendat & Piersol's trend test).
+// ReverseArrangements counts the pairs i < j with x_i > x_j. A pair of equal values counts as a half. It returns the
+// count and its exact two-sided p-value if the values are exchangeable (Bendat & Piersol's trend test): the probability
+// that values in random order, equal values included, have a count as far from its middle, or further.
 func ReverseArrangements(x []float64) (count, p float64) {
-	n := len(x)
+	reverse := 0 // pairs of different values in reverse order
+	equal := 0   // pairs of equal values
 	for i := range x {
-		for j := i + 1; j < n; j++ {
+		for j := i + 1; j < len(x); j++ {
 			switch {
 			case x[i] > x[j]:
-				count++
+				reverse++
 			case x[i] == x[j]:
-				count += 0.5
+				equal++
 			}
 		}
 	}
 
-	below := arrangements(n)
-	extreme := math.Min(count, float64(len(below)-1)-count)
+	atMost := arrangements(len(x))
+	if equal > 0 {
+		atMost = arrangementsOfGroups(len(x), sizesOfEqual(x))
+	}
 
-	return count, math.Min(1, 2*below[int(extreme)])
+	extreme := min(reverse, len(atMost)-1-reverse)
+
+	return float64(reverse) + float64(equal)/2, math.Min(1, 2*atMost[extreme])
+}
+
+// sizesOfEqual returns the number of values in each group of equal values.
+func sizesOfEqual(x []float64) []int {
+	number, groups := lists.Index(x)
+	sizes := make([]int, len(groups))
+	for _, k := range number {
+		sizes[k]++
+	}
+
+	return sizes
 }
 
 // arrangementsOf caches the results of arrangements: a []float64 for each n.
 var arrangementsOf sync.Map
 
 // arrangements returns a slice whose element k is the probability of at most k reverse arrangements
-// among n values in random order, k = 0 … n(n−1)/2. The caller must not change it.
+// among n different values in random order, k = 0 … n(n−1)/2. The caller must not change it.
 func arrangements(n int) []float64 {
 	if p, ok := arrangementsOf.Load(n); ok {
 		return p.([]float64)
 	}
 
+	p := cumulative(differentArrangements(n))
+	arrangementsOf.Store(n, p)
+
+	return p
+}
+
+// arrangementsOfGroups returns the same for n values of which some are equal. sizes are the sizes of the groups of
+// equal values. Two values of one group are not a reverse arrangement.
+//
+// If the n values were different, their number of reverse arrangements would be the sum of two independent numbers: the
+// arrangements between groups, and the arrangements within groups, which are distributed as in arrangements. The
+// distribution of the sum is a product of polynomials, from which arrangementsOfGroups divides out the groups.
+func arrangementsOfGroups(n int, sizes []int) []float64 {
+	p := differentArrangements(n)
+	for _, size := range sizes {
+		for m := 2; m <= size; m++ {
+			p = withoutUniform(p, m)
+		}
+	}
+
+	return cumulative(p)
+}
+
+// differentArrangements returns the probabilities of 0 … n(n−1)/2 reverse arrangements among n different values in
+// random order.
+func differentArrangements(n int) []float64 {
 	// p[k] is the probability of k reverse arrangements among the first m values. The m-th value
 	// follows 0 … m−1 larger values, each number equally likely.
 	p := []float64{1}
@@ -91,11 +132,33 @@ func arrangements(n int) []float64 {
 		p = next
 	}
 
+	return p
+}
+
+// withoutUniform returns the probabilities of a number from the probabilities p of its sum with an independent number
+// that is 0 … m−1, each equally likely: p[k] = (q[k] + … + q[k−m+1])/m is solved for q.
+func withoutUniform(p []float64, m int) []float64 {
+	q := make([]float64, len(p)-m+1)
+	for k := range q {
+		rise := p[k]
+		if k > 0 {
+			rise -= p[k-1]
+		}
+
+		q[k] = float64(m) * rise
+		if k >= m {
+			q[k] += q[k-m]
+		}
+	}
+
+	return q
+}
+
+// cumulative replaces the elements of p by their running sums, and returns p.
+func cumulative(p []float64) []float64 {
 	for k := range p[1:] {
 		p[k+1] += p[k]
 	}
-
-	arrangementsOf.Store(n, p)
 
 	return p
 }
@@ -123,19 +186,8 @@ func Holm(p []float64) []float64 {
 // outlierSet is a set of outliers among some values.
 type outlierSet struct {
 	positions []int   // of the outliers, the most deviating first
-	t         float64 // studentised deviation of the last outlier from the values left
+	t         float64 // studentised deviation of the last outlier from the remaining values
 	p         float64 // p-value of the set
-}
-
-// text describes the set as outliers among the floors of that many segments.
-func (o *outlierSet) text(segments int) string {
-	first := slices.Min(o.positions) + 1 // the most deviating position comes first in the list
-	if len(o.positions) > 1 {
-		return fmt.Sprintf("the floors of %d segments of %d, first segment %d, are outliers (at least %.1f standard "+
-			"deviations)", len(o.positions), segments, first, math.Abs(o.t))
-	}
-
-	return fmt.Sprintf("the floor of segment %d of %d is an outlier (%.1f standard deviations)", first, segments, o.t)
 }
 
 // minOutlierValues is the fewest values among which an outlier is looked for.
@@ -146,8 +198,8 @@ const minOutlierValues = 4
 // set. The test is the externally studentised deviation with n−2 degrees of freedom. Its p-value is multiplied by n,
 // because any of the n values could have been the most deviating one, and by maxCount, the number of sets tested.
 //
-// findOutliers returns the set with the smallest p-value. found is false if there are too few values, or if the
-// remaining values do not scatter.
+// findOutliers returns the set with the smallest p-value. It tests no further sets if the remaining values do not
+// scatter. found is false if no set was tested.
 func findOutliers(x []float64, maxCount int) (best outlierSet, found bool) {
 	left := lists.Numbers(len(x))
 	var removed []int
