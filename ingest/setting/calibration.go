@@ -113,7 +113,7 @@ const ChannelField = "{channel}"
 //
 // Settings that contradict each other or the channel's unit are an error.
 func (c Calibration) Factor(channelUnit string) (factor float64, unit string, err error) {
-	fault := cmp.Or(c.contradiction(), c.misfit(channelUnit))
+	fault := cmp.Or(c.Contradiction(), c.misfit(channelUnit))
 	switch {
 	case fault != "":
 		return 0, "", fmt.Errorf("calibration: %s", fault)
@@ -144,8 +144,8 @@ func (c Calibration) Factor(channelUnit string) (factor float64, unit string, er
 // hasChain reports whether numbers of the chain are given.
 func (c Calibration) hasChain() bool { return c.FullScaleV > 0 || c.SensitivityVPerPa > 0 }
 
-// contradiction describes settings that contradict each other, or returns "".
-func (c Calibration) contradiction() string {
+// Contradiction describes settings that contradict each other, whatever the unit of a channel is, or returns "".
+func (c Calibration) Contradiction() string {
 	switch {
 	case c.hasChain() && c.PaPerUnit > 0:
 		return "both a chain (full_scale_v, sensitivity_v_per_pa) and pa_per_unit are given: keep one"

@@ -192,7 +192,8 @@ func TestPlanRefuses(t *testing.T) {
 			`{` + with + `, columns: {lift_n: "1"}, calibration: {unit: Pa}}`, halves,
 			"x.ingest.calibration: belongs to microphones",
 		},
-		{`{` + with + `, calibration: {sensitivity_v_per_pa: 0.05}}`, spectra, "x.ingest.calibration:"},
+		{`{` + with + `, calibration: {gain_db: 20}}`, spectra, "x.ingest.calibration: gain_db is part of a chain, but " +
+			"sensitivity_v_per_pa is missing"},
 		{`{files: "*.npy", pattern: "{", rate_hz: 1000}`, spectra, "x.ingest.pattern:"},
 		{
 			`{` + with + `, columns: {fx_n: "1"}, axes: body}`, halves,

@@ -18,7 +18,7 @@ func (s *Source) Settle(project setting.Project) ([]setting.NamedString, error) 
 		return nil, err
 	}
 
-	switch s.Construction.(type) {
+	switch s.Construction.(type) { // a Construction is one of the two
 	case dsp.OfSpectra:
 		err = s.groupMicrophones()
 	case dsp.OfSeries:
@@ -29,7 +29,11 @@ func (s *Source) Settle(project setting.Project) ([]setting.NamedString, error) 
 		return nil, err
 	}
 
-	return reader, s.checkFullScale()
+	if err := s.checkCalibration(); err != nil {
+		return nil, err
+	}
+
+	return reader, nil
 }
 
 // findProgram stores the program that reads the files, if the settings name one, and returns the settings that identify
@@ -83,16 +87,17 @@ func (s *Source) groupBalance(project setting.Project) error {
 	return nil
 }
 
-// checkFullScale returns an error if the settings alone must calibrate samples relative to full scale, because there is
-// neither a calibrator nor a table of microphones, and cannot.
-func (s *Source) checkFullScale() error {
+// checkCalibration returns an error if settings of the chain contradict each other whatever the unit of the samples is.
+// A table of microphones may state what the settings lack. (*calibration.Chain).Scale checks the chain against the unit
+// of each channel.
+func (s *Source) checkCalibration() error {
 	chain := s.Settings.Calibration
-	if chain == nil || chain.Calibrator != nil || s.Settings.Microphones != nil {
+	if chain == nil || s.Settings.Microphones != nil {
 		return nil
 	}
 
-	if _, _, err := chain.Factor("full-scale"); err != nil {
-		return setting.Errorf("calibration", "%v", err)
+	if text := chain.Contradiction(); text != "" {
+		return setting.Errorf("calibration", "%s", text)
 	}
 
 	return nil
