@@ -35,8 +35,8 @@ type sampleFormat struct {
 	valid    int    // bits of a sample that are used; 0 if not stated
 }
 
-// readFormat reads a fmt chunk. The arguments are the same as of chunk. The body has these numbers, in the file's byte
-// order (Microsoft, "Multiple Channel Audio Data and WAVE Files"):
+// readFormat reads a fmt chunk. The body has these numbers, in the file's byte order (Microsoft, "Multiple Channel
+// Audio Data and WAVE Files"):
 //
 //	 0  2 bytes: format tag
 //	 2  2 bytes: number of channels
@@ -51,24 +51,24 @@ type sampleFormat struct {
 //	18  2 bytes: valid bits per sample
 //	20  4 bytes: loudspeakers of the channels
 //	24 16 bytes: GUID of the sub-format
-func (f *file) readFormat(body, length, left int64) (*sampleFormat, error) {
+func (f *file) readFormat(c chunk) (*sampleFormat, error) {
 	switch {
-	case length < 16:
-		return nil, f.src.Fault(body-4, "a fmt chunk of at least 16 bytes", fault.Plural(length, "byte"), "")
-	case left < 16:
-		return nil, f.src.Fault(body, "16 bytes of format", "the end of the file", raw.CutShort)
+	case c.length < 16:
+		return nil, f.src.Fault(c.numberAt, "a fmt chunk of at least 16 bytes", fault.Plural(c.length, "byte"), "")
+	case c.left < 16:
+		return nil, f.src.Fault(c.body, "16 bytes of format", "the end of the file", raw.CutShort)
 	}
 
 	const extensibleSize = 40
-	n := min(length, left, extensibleSize)
+	n := min(c.length, c.left, extensibleSize)
 
-	b, err := f.header(body, n)
+	b, err := f.header(c.body, n)
 	if err != nil {
 		return nil, err
 	}
 
 	x := &sampleFormat{
-		begin: body, tag: f.order.Uint16(b[0:]), channels: int(f.order.Uint16(b[2:])), rate: f.order.Uint32(b[4:]),
+		begin: c.body, tag: f.order.Uint16(b[0:]), channels: int(f.order.Uint16(b[2:])), rate: f.order.Uint32(b[4:]),
 		align: int(f.order.Uint16(b[12:])), bits: int(f.order.Uint16(b[14:])),
 	}
 	if x.tag != extensible {
@@ -76,14 +76,14 @@ func (f *file) readFormat(body, length, left int64) (*sampleFormat, error) {
 	}
 
 	if n != extensibleSize {
-		return nil, f.src.Fault(body, "an extensible format of 40 bytes", fault.Plural(n, "byte"), "")
+		return nil, f.src.Fault(c.body, "an extensible format of 40 bytes", fault.Plural(n, "byte"), "")
 	}
 
 	x.valid = int(f.order.Uint16(b[18:]))
 
 	tag, ok := f.subFormat(b[24:extensibleSize])
 	if !ok {
-		return nil, f.src.Fault(body+24, "the sub-format PCM or IEEE float", fmt.Sprintf("GUID %x", b[24:40]), "")
+		return nil, f.src.Fault(c.body+24, "the sub-format PCM or IEEE float", fmt.Sprintf("GUID %x", b[24:40]), "")
 	}
 
 	x.tag = tag

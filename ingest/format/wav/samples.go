@@ -100,8 +100,8 @@ func (f *file) checkPadding(l raw.Layout) error {
 // depending on the options.
 func (f *file) frames(frame int64, o ingest.Options) (int64, error) {
 	present := f.present
-	if !f.isPlaceholder && f.stated <= present {
-		present = f.stated
+	if !f.isPlaceholder && f.stated.bytes <= present {
+		present = f.stated.bytes
 	}
 
 	frames := present / frame
@@ -111,14 +111,14 @@ func (f *file) frames(frame int64, o ingest.Options) (int64, error) {
 	switch {
 	case f.isPlaceholder:
 		found = fmt.Sprintf("the header does not know the length (%d bytes, as programs write that stream or are stopped); "+
-			"the file has %s", f.stated, fault.Plural(frames, "whole frame"))
+			"the file has %s", f.stated.number, fault.Plural(frames, "whole frame"))
 		hint := "to read them, set truncated: use under ingest"
-		warnings, err := raw.Partial(f.src, o, f.statedAt, found, hint, frames > 0)
+		warnings, err := raw.Partial(f.src, o, f.stated.at, found, hint, frames > 0)
 		f.info.Warnings = append(f.info.Warnings, warnings...)
 
 		return frames, err
-	case f.stated > present:
-		found = fmt.Sprintf("the header claims %d frames, there are %d", f.stated/frame, frames)
+	case f.stated.bytes > present:
+		found = fmt.Sprintf("the header claims %d frames, there are %d", f.stated.bytes/frame, frames)
 	case present%frame != 0:
 		found = fmt.Sprintf("%d bytes of data are %d frames of %d bytes and %d bytes more", present, frames, frame,
 			present%frame)
@@ -126,7 +126,7 @@ func (f *file) frames(frame int64, o ingest.Options) (int64, error) {
 		return frames, nil
 	}
 
-	warnings, err := raw.Short(f.src, o, f.statedAt, found, "whole frames", frames > 0)
+	warnings, err := raw.Short(f.src, o, f.stated.at, found, "whole frames", frames > 0)
 	f.info.Warnings = append(f.info.Warnings, warnings...)
 
 	return frames, err
