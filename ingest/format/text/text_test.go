@@ -102,7 +102,7 @@ func TestTextLayouts(t *testing.T) {
 		{"DOS end", "1,2\r\n3,4\r\n\x1a", none, "comma separated: 1, 2 [[1 3] [2 4]]"},
 	} {
 		r, err := openString(c.text, ingest.Options{Text: c.o})
-		require.NoError(t, err)
+		require.NoError(t, err, c.name)
 
 		var columns, more []string
 		info := r.Info()
@@ -125,7 +125,8 @@ func TestTextLayouts(t *testing.T) {
 	}
 }
 
-// rows writes n rows of a format for the row's number.
+// rows writes n rows. In the format of a row, # stands for the number of the row as an integer, and a verb such as
+// %[1]g for the number as a float64.
 func rows(n int, format string) string {
 	var b strings.Builder
 	for i := range n {
@@ -427,7 +428,7 @@ func TestUnevenRow(t *testing.T) {
 				_, err = r.Read([]int{0}, 0, [][]float64{x})
 			}
 
-			ingesttest.WantDataError(t, r, err, fmt.Sprintf("x: line %d", after+2))
+			ingesttest.WantDataError(t, r, err, fmt.Sprintf("x: line %d, ", after+2))
 		}
 	}
 }
@@ -673,10 +674,10 @@ func TestTextTruncatedUsed(t *testing.T) {
 // so long that the index of rows is thinned out twice. Each cell contains the number of
 // its row, which is the expected value.
 func TestTextRandomAccess(t *testing.T) {
-	rows := longtest.Count(20000, 1024*maxMarks*2+5000)
+	count := longtest.Count(20000, 1024*maxMarks*2+5000)
 
 	var b bytes.Buffer
-	for i := range rows {
+	for i := range count {
 		if i%10007 == 0 {
 			b.WriteString("# pause\n\n")
 		}
@@ -688,19 +689,19 @@ func TestTextRandomAccess(t *testing.T) {
 	r, err := openString(b.String(), ingest.Options{})
 	require.NoError(t, err)
 
-	require.Equal(t, int64(rows), r.Info().Channels[0].Samples, "rows")
+	require.Equal(t, int64(count), r.Info().Channels[0].Samples, "rows")
 
-	if rows > 1024*maxMarks { // a short test has fewer rows than marks
+	if count > 1024*maxMarks { // the marks of fewer rows are not thinned out
 		assert.NotEmpty(t, r.(*Reader).marks)
 		assert.LessOrEqual(t, len(r.(*Reader).marks), maxMarks, "marks are thinned out")
 	}
 
 	g := rand.New(rand.NewPCG(3, 4))
 	for range 50 {
-		at := g.IntN(rows)
+		at := g.IntN(count)
 		x := make([]float64, 1+g.IntN(3000))
 		n, err := r.Read([]int{0}, int64(at), [][]float64{x})
-		require.Equal(t, min(len(x), rows-at), n, "rows read from row %d on", at)
+		require.Equal(t, min(len(x), count-at), n, "rows read from row %d on", at)
 		if n < len(x) {
 			require.ErrorIs(t, err, io.EOF, "read from row %d on", at)
 		} else {
@@ -746,17 +747,39 @@ func TestTextWide(t *testing.T) {
 	ingesttest.ReportBound(t, fmt.Sprintf("processor time for %d columns", columns), best, 500*time.Millisecond)
 }
 
-// TestTextLongLines reads lines that are longer than the buffer. A line of more than maxLine
-// bytes is refused.
+// TestTextLongLines reads rows of 230 KB, two of which do not fit into a buffer of 256 KiB. A first row of more than 256
+// KiB is refused, and a later line of more than maxLine bytes, whether or not it ends with a line feed.
 func TestTextLongLines(t *testing.T) {
-	cells := strings.Repeat("1.25\t", 30000)
-	r, err := openString(cells+"2\n"+cells+"3\n", ingest.Options{})
+	const columns = 30000
+
+	var b strings.Builder
+	for row := range 3 {
+		for c := range columns {
+			fmt.Fprintf(&b, "%d.%d\t", c, row)
+		}
+		b.WriteString("2\n")
+	}
+
+	r, err := openString(b.String(), ingest.Options{})
 	require.NoError(t, err)
 
 	x := ingesttest.ReadAll(t, r)
-	ingesttest.Equal(t, x[len(x)-1], []float64{2, 3})
-	r2, err := openString("1,2\n3,4\n"+strings.Repeat("9", maxLine+100), ingest.Options{})
-	ingesttest.WantDataError(t, r2, err, "byte 8", "a longer one")
+	require.Len(t, x, columns+1, "columns")
+
+	for c, values := range x[:columns] {
+		require.Equal(t, []float64{float64(c), float64(c) + 0.1, float64(c) + 0.2}, values, "column %d", c+1)
+	}
+
+	require.Equal(t, []float64{2, 2, 2}, x[columns], "last column")
+
+	r, err = openString(strings.Repeat("1.25\t", 60000)+"2\n", ingest.Options{})
+	ingesttest.WantDataError(t, r, err, "line 1: no row within 256 KiB")
+
+	long := strings.Repeat("9", maxLine+100)
+	for _, end := range []string{"", "\n", ",1\n5,6\n"} {
+		r, err := openString("1,2\n3,4\n"+long+end, ingest.Options{})
+		ingesttest.WantDataError(t, r, err, "byte 8: expected lines of at most 4194304 bytes, found a longer one")
+	}
 }
 
 // If many columns have no numbers, twenty are named in a warning each, and one more warning counts the others.

@@ -22,7 +22,7 @@ type Reader struct {
 	Line int64 // number of the next line, from 1; a caller of GoTo sets it, too
 
 	src  ingest.Source
-	most int    // greatest length of a line, in bytes
+	most int    // greatest length of a line in bytes, with carriage returns
 	cut  bool   // longer lines are cut; otherwise they are errors
 	buf  []byte // a stretch of the file
 	base int64  // offset of buf in the file
@@ -68,7 +68,6 @@ func (r *Reader) Next() (line []byte, begin int64, err error) {
 
 	r.Line++
 
-	line = line[:min(len(line), r.most)]
 	for len(line) > 0 && line[len(line)-1] == '\r' {
 		line = line[:len(line)-1]
 	}
@@ -77,24 +76,31 @@ func (r *Reader) Next() (line []byte, begin int64, err error) {
 }
 
 // take returns the next line without its line feed, and moves pos behind the line. After the last line, the error is
-// io.EOF.
+// io.EOF. If the line is too long, take returns its first bytes or an error, as New says.
 func (r *Reader) take() ([]byte, error) {
-	seen := 0 // bytes from pos on that were searched and have no line feed
+	searched := 0 // the bytes from pos on that were searched; they have no line feed
 	for {
-		if i := bytes.IndexByte(r.buf[r.pos+seen:], '\n'); i >= 0 {
-			line := r.buf[r.pos:][:seen+i]
-			r.pos += seen + i + 1
+		if i := bytes.IndexByte(r.buf[r.pos+searched:], '\n'); i >= 0 {
+			line := r.buf[r.pos:][:searched+i]
+			if len(line) > r.most && !r.cut {
+				return nil, r.tooLong()
+			}
 
-			return line, nil
+			r.pos += len(line) + 1
+
+			return line[:min(len(line), r.most)], nil
 		}
 
-		seen = len(r.buf) - r.pos
-		if seen > r.most {
-			return r.takeLong()
+		searched = len(r.buf) - r.pos
+		switch {
+		case searched > r.most && r.cut:
+			return r.cutLong()
+		case searched > r.most:
+			return nil, r.tooLong()
 		}
 
 		err := r.fill()
-		if errors.Is(err, io.EOF) && seen > 0 { // the last line has no line feed
+		if errors.Is(err, io.EOF) && searched > 0 { // the last line has no line feed
 			line := r.buf[r.pos:]
 			r.pos = len(r.buf)
 
@@ -107,14 +113,14 @@ func (r *Reader) take() ([]byte, error) {
 	}
 }
 
-// takeLong returns the first bytes of a line that is too long, and moves pos behind the line. If such lines are not to
-// be cut, it returns an error.
-func (r *Reader) takeLong() ([]byte, error) {
-	if !r.cut {
-		want := fmt.Sprintf("lines of at most %d bytes", r.most)
-		return nil, r.src.Fault(r.Offset(), want, "a longer one", "is this a table?")
-	}
+// tooLong returns an error about the next line.
+func (r *Reader) tooLong() error {
+	return r.src.Fault(r.Offset(), fmt.Sprintf("lines of at most %d bytes", r.most), "a longer one", "is this a table?")
+}
 
+// cutLong returns the first bytes of a line that is too long, and moves pos behind the line. The buffer has these
+// bytes, but not the end of the line.
+func (r *Reader) cutLong() ([]byte, error) {
 	line := bytes.Clone(r.buf[r.pos:][:r.most])
 
 	err := r.skip()

@@ -17,7 +17,7 @@ import (
 )
 
 func ExampleReader() {
-	r := lines.New(ingesttest.Source([]byte("ab\r\n\ncdef")), 16, true)
+	r := lines.New(ingesttest.Source([]byte("ab\r\n\ncdef")), 16, lines.CutLong)
 	for {
 		b, at, err := r.Next()
 		if err != nil {
@@ -51,7 +51,7 @@ func TestReader(t *testing.T) {
 	}
 
 	all = append(all, "the last one"...)
-	r := lines.New(ingesttest.Source(all), most, true)
+	r := lines.New(ingesttest.Source(all), most, lines.CutLong)
 	type line struct {
 		text string
 		at   int64
@@ -87,6 +87,57 @@ func TestReader(t *testing.T) {
 		r.GoTo(want[i].at)
 		check(want[i])
 		check(want[i+1])
+	}
+}
+
+// A line of most bytes is read whole. A longer line is cut, or refused with the offset at which it begins, wherever it
+// ends: the buffer has 256 KiB.
+func TestLongLines(t *testing.T) {
+	const buffer = 1 << 18
+	for _, c := range []struct {
+		name   string
+		most   int
+		before string // whole lines
+		end    string // behind the line
+	}{
+		{"end in the buffer", 3, "", "\nnext\n"},
+		{"carriage return", 3, "ab\n", "\r\nnext\n"},
+		{"end of the file", 3, "ab\n", ""},
+		{"end of the file with a line feed", 3, "", "\n"},
+		{"end behind the buffer", 3, strings.Repeat("ab\n", buffer/3-1) + "\n", "\nnext\n"},
+		{"longer than the buffer", buffer + 5, "ab\n", "\nnext\n"},
+		{"longer than two buffers", 2*buffer + 5, "", "\nnext\n"},
+		{"begins in the buffer and is longer", buffer, "ab\n", "\nnext\n"},
+	} {
+		most := c.most + strings.Count(c.end, "\r")
+		fits := strings.Repeat("x", c.most)
+
+		next := func(line string, cut bool) (string, error) {
+			r := lines.New(ingesttest.Source([]byte(c.before+line+c.end)), most, cut)
+			for range strings.Count(c.before, "\n") {
+				_, _, err := r.Next()
+				require.NoError(t, err, c.name)
+			}
+
+			b, begin, err := r.Next()
+			assert.Equal(t, int64(len(c.before)), begin, "%s: offset of the line", c.name)
+
+			return string(b), err
+		}
+
+		for _, cut := range []bool{lines.RefuseLong, lines.CutLong} {
+			got, err := next(fits, cut)
+			require.NoError(t, err, c.name)
+			assert.True(t, got == fits, "%s: a line that fits is changed", c.name)
+		}
+
+		got, err := next(fits+"yz", lines.CutLong)
+		require.NoError(t, err, c.name)
+		assert.True(t, got == (fits + "yz")[:most], "%s: the first bytes of a line that is too long", c.name)
+
+		_, err = next(fits+"yz", lines.RefuseLong)
+		ingesttest.WantDataError(t, nil, err,
+			fmt.Sprintf("byte %d: expected lines of at most %d bytes, found a longer one", len(c.before), most))
 	}
 }
 
