@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"doubletake/ingest"
+	"doubletake/ingest/fault"
 	"doubletake/ingest/format/internal/arrays"
 	"doubletake/ingest/format/internal/clock"
 	"doubletake/ingest/format/internal/raw"
@@ -137,9 +138,9 @@ func open(src ingest.Source, options ingest.Options) (ingest.Reader, error) {
 	return reader, nil
 }
 
-// layRecords sets the number of records and the number of bytes of a record. From the number of records it sets the
-// lengths of the record variables. If the file has fewer records than the header states, layRecords adds a warning or
-// returns an error, depending on the options.
+// layRecords sets the number of bytes of a record, the number of records that are read, and the lengths of the variables
+// of records. If the file has another number of records than the header states, layRecords adds a warning or returns an
+// error, depending on the options.
 func (f *file) layRecords(reader *arrays.Reader, options ingest.Options) error {
 	var variables []*variable
 	for _, variable := range f.variables {
@@ -165,17 +166,15 @@ func (f *file) layRecords(reader *arrays.Reader, options ingest.Options) error {
 	}
 
 	present := f.wholeRecords(variables)
-	if f.count > present {
-		found := fmt.Sprintf("the header claims %d records, there are %d", f.count, present)
-		warnings, err := raw.Short(f.src, options, 4, found, "whole records", present > 0)
-		if err != nil {
-			return err
-		}
-
-		reader.Warn(warnings...)
+	warnings, err := f.checkCount(present, options)
+	if err != nil {
+		return err
 	}
 
-	if f.count < 0 || f.count > present { // written as a stream, or cut short
+	reader.Warn(warnings...)
+
+	isStated := f.count > 0 && f.count <= present
+	if !isStated {
 		f.count = present
 	}
 
@@ -184,6 +183,27 @@ func (f *file) layRecords(reader *arrays.Reader, options ingest.Options) error {
 	}
 
 	return nil
+}
+
+// checkCount compares the number of records that the header states with the number of whole records that are present
+// in the file. It returns an error or warnings if they differ, depending on the options.
+func (f *file) checkCount(present int64, options ingest.Options) ([]ingest.Warning, error) {
+	const countAt = 4 // offset of the number in the file
+
+	switch {
+	case f.count > present:
+		found := fmt.Sprintf("the header claims %d records, there are %d", f.count, present)
+		return raw.Short(f.src, options, countAt, found, "whole records", present > 0)
+	case f.count == 0 && present > 0: // a program writes the number when it closes the file
+		found := fmt.Sprintf("the header does not know the number of records (0, as programs write that are stopped); "+
+			"the file has %s", fault.Plural(present, "whole record"))
+		return raw.Partial(f.src, options, countAt, found, "to read them, set truncated: use under ingest", true)
+	case f.count > 0 && f.count < present:
+		return []ingest.Warning{ingest.Warn(f.src.Path, "extra-data", "the file has %s, and the header states %d: "+
+			"the others are not read", fault.Plural(present, "whole record"), f.count)}, nil
+	}
+
+	return nil, nil
 }
 
 // wholeRecords returns the number of records that are in the file as a whole.

@@ -197,16 +197,34 @@ func TestRefused(t *testing.T) {
 			"byte 12: expected a list of dimensions in the file, found 1073741824 of them",
 		},
 		{putAt(records, recordsPlace, 20), "the header claims 20 records, there are 19"},
+		{
+			putAt(records, recordsPlace, 0),
+			"byte 4: the header does not know the number of records (0, as programs write that are stopped); the file has 19 " +
+				"whole records (to read them, set truncated: use under ingest)",
+		},
 		{[]byte("CDF\x01" + strings.Repeat("\x00", 31)), "expected at least one array of numbers"},
 		{[]byte("CDF\x03\x00\x00\x00\x00"), `expected "CDF" and version 1, 2 or 5`},
 	})
 }
 
-// The whole records of a cut file are read if the configuration wants so.
+// The file has 19 records (testdata/make.py). If it is cut, or its writer was stopped before it wrote their number, the
+// whole records are read if the configuration wants so. Records behind those that the header states give a warning.
 func TestTruncated(t *testing.T) {
 	records := ingesttest.Testdata(t, "scipy_records.nc")
-	r := ingesttest.Open(t, Format, records[:len(records)-40], ingest.Options{Truncated: "use"})
+	for _, c := range []struct {
+		name    string
+		file    []byte
+		samples int64
+		warning string
+	}{
+		{"cut", records[:len(records)-40], 17, "truncated"},
+		{"no number", putAt(records, recordsPlace, 0), 19, "truncated"},
+		{"no number, and cut", putAt(records[:len(records)-40], recordsPlace, 0), 17, "truncated"},
+		{"a number that is too small", putAt(records, recordsPlace, 18), 18, "extra-data"},
+	} {
+		r := ingesttest.Open(t, Format, c.file, ingest.Options{Truncated: "use"})
 
-	assert.EqualValues(t, 17, channelNamed(t, r, "p[1]").Samples, "samples")
-	assert.Equal(t, "truncated", ingesttest.Codes(r.Info().Warnings))
+		assert.Equal(t, c.samples, channelNamed(t, r, "p[1]").Samples, "%s: samples", c.name)
+		assert.Equal(t, c.warning, ingesttest.Codes(r.Info().Warnings), "%s: warnings", c.name)
+	}
 }

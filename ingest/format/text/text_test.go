@@ -747,8 +747,8 @@ func TestTextWide(t *testing.T) {
 	ingesttest.ReportBound(t, fmt.Sprintf("processor time for %d columns", columns), best, 500*time.Millisecond)
 }
 
-// TestTextLongLines reads rows of 230 KB, two of which do not fit into a buffer of 256 KiB. A first row of more than 256
-// KiB is refused, and a later line of more than maxLine bytes, whether or not it ends with a line feed.
+// TestTextLongLines reads rows of 230 KB, two of which do not fit into a buffer of 256 KiB. A first row of more than
+// 256 KiB is refused, and a later line of more than maxLine bytes, whether or not it ends with a line feed.
 func TestTextLongLines(t *testing.T) {
 	const columns = 30000
 
