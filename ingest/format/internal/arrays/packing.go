@@ -21,9 +21,18 @@ type Packing struct {
 	scale, offset float64   // scale_factor and add_offset
 	wrap          float64   // added to negative stored integers if _Unsigned is true: 2^bits; 0 otherwise
 	missing       []float64 // stored numbers that are not samples
-	low, high     float64   // the limits of valid numbers, ±Inf if there are none
-	unpacked      bool      // low and high are limits of values; otherwise of stored numbers
+	stored        limits    // of valid stored numbers
+	values        limits    // of valid values
 }
+
+// limits are the lowest and the highest valid number: −Inf and +Inf if there is no such limit.
+type limits struct{ low, high float64 }
+
+// noLimits allows all numbers.
+var noLimits = limits{low: math.Inf(-1), high: math.Inf(1)}
+
+// excludes reports whether v is outside of the limits. NaN is not.
+func (l limits) excludes(v float64) bool { return v < l.low || v > l.high }
 
 // Stored is the type of stored numbers.
 type Stored struct {
@@ -60,7 +69,7 @@ type Attributes func(name string) (Numbers, bool)
 // numbers are the values. fill contains the stored numbers of elements that were never written, if these are not
 // samples. The attribute _FillValue replaces fill.
 func NewPacking(stored Stored, fill []float64, attribute Attributes) (*Packing, error) {
-	p := &Packing{scale: 1, low: math.Inf(-1), high: math.Inf(1), missing: fill}
+	p := &Packing{scale: 1, missing: fill, stored: noLimits, values: noLimits}
 
 	scaled, err := p.readFactor(attribute, "scale_factor", &p.scale)
 	if err != nil {
@@ -146,8 +155,8 @@ func (p *Packing) readMissing(attribute Attributes, stored Stored) bool {
 	return stated
 }
 
-// readLimits reads the limits of valid numbers into low and high. It reports whether attributes state any. packed says
-// whether there is a scale or an offset.
+// readLimits reads the limits of valid numbers. It reports whether attributes state any. packed says whether there is a
+// scale or an offset. Each attribute limits the stored numbers, or if it is a float beside packed integers, the values.
 func (p *Packing) readLimits(attribute Attributes, stored Stored, packed bool) (bool, error) {
 	stated := false
 	for _, name := range []string{"valid_range", "valid_min", "valid_max"} {
@@ -165,21 +174,22 @@ func (p *Packing) readLimits(attribute Attributes, stored Stored, packed bool) (
 			return false, wrongAttribute(name, "one number", numbers)
 		}
 
-		// Floats are limits of the values if the stored numbers are packed integers.
-		p.unpacked = packed && stored.Integer && !numbers.Integer
-		limits := slices.Clone(numbers.Values)
-		for i, v := range limits {
-			if !p.unpacked {
-				limits[i] = p.asStored(v, stored)
+		limited := &p.stored
+		ends := slices.Clone(numbers.Values)
+		if packed && stored.Integer && !numbers.Integer {
+			limited = &p.values
+		} else {
+			for i, v := range ends {
+				ends[i] = p.asStored(v, stored)
 			}
 		}
 
 		if name != "valid_max" {
-			p.low = limits[0]
+			limited.low = ends[0]
 		}
 
 		if name != "valid_min" {
-			p.high = limits[len(limits)-1]
+			limited.high = ends[len(ends)-1]
 		}
 
 		stated = true
@@ -221,19 +231,8 @@ func (p *Packing) Apply(x []float64) {
 
 		y := float64(v*p.scale) + p.offset // the product is rounded, so that no machine fuses it with the sum
 
-		limited := v
-		if p.unpacked {
-			limited = y
-		}
-
-		if limited < p.low || limited > p.high {
+		if p.stored.excludes(v) || p.values.excludes(y) || slices.Contains(p.missing, v) {
 			y = math.NaN()
-		}
-
-		for _, m := range p.missing {
-			if v == m {
-				y = math.NaN()
-			}
 		}
 
 		x[i] = y
