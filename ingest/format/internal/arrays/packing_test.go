@@ -43,11 +43,13 @@ func TestPackingLimits(t *testing.T) {
 			[]float64{nan, 0.5, 1, 1.5, nan, nan},
 		},
 		{
-			"a range of integers", map[string]arrays.Numbers{"valid_range": integers(2, 3)},
+			"a range of integers",
+			map[string]arrays.Numbers{"valid_range": integers(2, 3)},
 			[]float64{nan, nan, 1, 1.5, nan, nan},
 		},
 		{
-			"a range of floats", map[string]arrays.Numbers{"valid_range": floats(2, 3)},
+			"a range of floats",
+			map[string]arrays.Numbers{"valid_range": floats(2, 3)},
 			[]float64{nan, nan, nan, nan, 2, 2.5},
 		},
 		{"a missing value", map[string]arrays.Numbers{"missing_value": integers(2)}, []float64{0, 0.5, nan, 1.5, 2, 2.5}},
