@@ -139,8 +139,8 @@ func open(src ingest.Source, options ingest.Options) (ingest.Reader, error) {
 }
 
 // layRecords sets the number of bytes of a record, the number of records that are read, and the lengths of the
-// variables of records. If the file has another number of records than the header states, layRecords adds a warning or returns an
-// error, depending on the options.
+// variables of records. If the file has another number of records than the header states, layRecords adds a warning or
+// returns an error, depending on the options.
 func (f *file) layRecords(reader *arrays.Reader, options ingest.Options) error {
 	var variables []*variable
 	for _, variable := range f.variables {
