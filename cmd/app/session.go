@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"doubletake/pipeline"
@@ -24,7 +25,8 @@ type request struct {
 	Arguments []string `json:"arguments"`
 	Dir       string   `json:"dir"` // becomes the working directory of the session; "" keeps the present one
 
-	// Files are the contents of files by their names, which are arguments that stand for the files.
+	// Files are the contents of files by their names. An argument or a value of a flag that is one of the names stands
+	// for the file.
 	Files map[string]string `json:"files"`
 }
 
@@ -35,11 +37,16 @@ type reply struct {
 	Messages string `json:"messages"` // what a shell would see on standard error
 }
 
-// session keeps the models that the commands of one process share. A key consists of the working directory and of the
-// path or name that a command asked for.
-type session map[string]*openModels
+// session keeps the models that the commands of one process share.
+type session map[modelsName]*openModels
 
-// openModels are models with the state that their files and folders had when they were read.
+// modelsName is the name of models as a command wrote it, with the command's working directory. The name is not cleaned:
+// "rig" may be an experiment, and "./rig" is a path.
+type modelsName struct{ dir, name string }
+
+// openModels are the models of a name. files has the state of each file and folder that decides about them, as it was
+// before they were read. models is nil if this state is not known: before models are read for the first time, the
+// session does not know which files to look at.
 type openModels struct {
 	models *predict.Models
 	files  map[string]fileState
@@ -67,29 +74,64 @@ func (c *call) shared() session {
 	return session{}
 }
 
-// answer reads requests and writes replies until the input ends or the context is cancelled.
+// answer reads requests and writes replies until the input ends, a line is not a request, or the context is cancelled.
 func (s session) answer(ctx context.Context, in io.Reader, out io.Writer) error {
-	ctx = context.WithValue(ctx, sessionKey{}, s)
-	requests := json.NewDecoder(bufio.NewReader(in))
+	ctx, cancel := context.WithCancel(context.WithValue(ctx, sessionKey{}, s))
+	defer cancel()
+
 	replies := json.NewEncoder(out)
 	replies.SetEscapeHTML(false)
-	for ctx.Err() == nil {
-		var r request
-		err := requests.Decode(&r)
-		if errors.Is(err, io.EOF) {
+	requests := readRequests(ctx, in)
+	for {
+		var next incoming
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("answer requests: %w", ctx.Err())
+		case next = <-requests:
+		}
+
+		if errors.Is(next.err, io.EOF) {
 			return nil
 		}
 
-		if err != nil {
-			return usage("pipeline session reads lines such as {\"arguments\": [\"version\"]}: %v", err)
+		if next.err != nil {
+			return usage("pipeline session reads lines such as {\"arguments\": [\"version\"]}: %v", next.err)
 		}
 
-		if err := replies.Encode(s.perform(ctx, r)); err != nil {
+		if err := replies.Encode(s.perform(ctx, next.request)); err != nil {
 			return fmt.Errorf("write reply: %w", err)
 		}
 	}
+}
 
-	return fmt.Errorf("answer requests: %w", ctx.Err())
+// incoming is a request, or the error of reading one.
+type incoming struct {
+	request request
+	err     error
+}
+
+// readRequests sends the requests of an input until the first error, which it sends too. It reads in a goroutine, because
+// a cancelled context does not end a read that waits for input.
+func readRequests(ctx context.Context, in io.Reader) <-chan incoming {
+	requests := make(chan incoming)
+	decoder := json.NewDecoder(bufio.NewReader(in))
+	go func() {
+		for {
+			var next incoming
+			next.err = decoder.Decode(&next.request)
+			select {
+			case <-ctx.Done():
+				return
+			case requests <- next:
+			}
+
+			if next.err != nil {
+				return
+			}
+		}
+	}()
+
+	return requests
 }
 
 // perform runs the command of a request.
@@ -141,11 +183,11 @@ func (s session) execute(ctx context.Context, r request, stdout, stderr io.Write
 // with the base name of another one gets a folder of its own.
 func (r request) writeFiles(dir string) ([]string, error) {
 	words := slices.Clone(r.Arguments)
-	for i, name := range slices.Sorted(maps.Keys(r.Files)) {
+	for number, name := range slices.Sorted(maps.Keys(r.Files)) {
 		content := r.Files[name]
 		path := filepath.Join(dir, filepath.Base(name))
 		if exists(path) {
-			own := filepath.Join(dir, fmt.Sprintf("file-%d", i))
+			own := filepath.Join(dir, fmt.Sprintf("file-%d", number))
 			if err := os.Mkdir(own, 0o700); err != nil {
 				return nil, err
 			}
@@ -158,8 +200,11 @@ func (r request) writeFiles(dir string) ([]string, error) {
 		}
 
 		for i, word := range words {
+			flag, value, _ := strings.Cut(word, "=")
 			if word == name {
 				words[i] = path
+			} else if strings.HasPrefix(flag, "-") && value == name {
+				words[i] = flag + "=" + path
 			}
 		}
 	}
@@ -167,26 +212,43 @@ func (r request) writeFiles(dir string) ([]string, error) {
 	return words, nil
 }
 
-// open returns the models that path names. A session keeps them. It reads them again if one of the files and folders
-// that they were read from has changed, so that it gives the same answers as a new process.
-func (s session) open(path string) (*predict.Models, error) {
+// open returns the models that a name or path means. A session keeps them. It reads them again if one of the files and
+// folders that they were read from has changed, so that it gives the same answers as a new process.
+func (s session) open(name string) (*predict.Models, error) {
 	dir, err := os.Getwd()
 	if err != nil {
 		return nil, fmt.Errorf("find models: %w", err)
 	}
 
-	key := filepath.Join(dir, "\x00", path)
-	if known := s[key]; known != nil && known.isCurrent() {
-		return known.models, nil
+	return s.recall(modelsName{dir, name}, locate.Models)
+}
+
+// recall returns the models that are kept for a name, or reads them. It keeps them from the second reading on: the
+// first reading finds the files whose state must be known before the models are read.
+func (s session) recall(wanted modelsName, read func(name string) (*predict.Models, error)) (*predict.Models, error) {
+	var before map[string]fileState
+	if known := s[wanted]; known != nil {
+		if known.models != nil && known.isCurrent() {
+			return known.models, nil
+		}
+
+		before = states(slices.Collect(maps.Keys(known.files)))
 	}
 
-	models, err := locate.Models(path)
+	models, err := read(wanted.name)
 	if err != nil {
 		return nil, err
 	}
 
-	read := append(models.Files(), locate.DefaultFile, path)
-	s[key] = &openModels{models, states(read)}
+	after := states(slices.Concat(models.Files(), []string{locate.DefaultFile, wanted.name}))
+	kept := &openModels{models, after}
+	for path, state := range after {
+		if earlier, ok := before[path]; !ok || earlier != state {
+			kept.models = nil
+		}
+	}
+
+	s[wanted] = kept
 
 	return models, nil
 }

@@ -15,6 +15,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"doubletake/pipeline/locate"
+	"doubletake/report/answer/predict"
 )
 
 // asked returns the replies of a session to requests.
@@ -112,6 +115,85 @@ func TestSessionAnswersAsCommand(t *testing.T) {
 	same("with a second split")
 }
 
+// A session confuses no two places, also if they are one path after cleaning: an experiment and a path, a path from the
+// root and a path from the working directory, and paths with "..". Expected answers come from the command alone.
+func TestSessionPlaces(t *testing.T) {
+	whole, _ := undisturbedRun(t)
+	dir := t.TempDir()
+	require.NoError(t, os.CopyFS(dir, os.DirFS(whole)))
+	t.Chdir(dir)
+
+	split := os.DirFS(filepath.Join("runs", "rotor", "splits", "2-blades"))
+	require.NoError(t, os.CopyFS("copied", split))
+	require.NoError(t, os.CopyFS(filepath.Join("a", "x"), split))
+	require.NoError(t, os.Mkdir(filepath.Join("a", "b"), 0o700))
+	inner := filepath.Join(dir, "a", "b")
+	outer := filepath.Join(dir, "a")
+
+	pairs := map[string][2]modelsName{
+		"experiment, then path":     {{dir, "rotor/2-blades"}, {dir, "./rotor/2-blades"}},
+		"relative, then absolute":   {{dir, "copied"}, {dir, "/copied"}},
+		"one folder up":             {{inner, "../x"}, {outer, "../b/x"}},
+		"below, then beside":        {{dir, "a/x"}, {outer, "a/x"}},
+		"in another working folder": {{outer, "x"}, {inner, "x"}},
+	}
+	for name, pair := range pairs {
+		s := session{}
+		for i, place := range pair {
+			for _, call := range []string{"first", "second", "third"} {
+				require.NoError(t, os.Chdir(place.dir))
+				words := []string{"predict", place.name, "--at", "blades=3,rpm=5000,theta_deg=0", "--csv"}
+				var stdout, stderr bytes.Buffer
+				status := run(words, &stdout, &stderr)
+				assert.Equal(t, i == 0, status == 0, "%s: the first place has models, the second has none", name)
+
+				messages := strings.TrimPrefix(stderr.String(), "pipeline: ") // a session names no program
+				ctx := context.WithValue(context.Background(), sessionKey{}, s)
+				got := s.perform(ctx, request{Arguments: words, Dir: place.dir})
+				assert.Equal(t, reply{status, stdout.String(), messages}, got, "%s, place %d, %s call", name, i+1, call)
+			}
+		}
+	}
+}
+
+// A session keeps models from the second reading on. It does not keep models if a file changes after they were read,
+// because the state of the file is taken before the reading. The expected numbers of readings are counted by hand.
+func TestSessionKeeps(t *testing.T) {
+	whole, _ := undisturbedRun(t)
+	dir := t.TempDir()
+	require.NoError(t, os.CopyFS(dir, os.DirFS(filepath.Join(whole, "runs", "rotor"))))
+	t.Chdir(dir)
+
+	readings := 0
+	const changed = 2 // reading after which a file changes
+	read := func(name string) (*predict.Models, error) {
+		models, err := locate.Models(name)
+		readings++
+		if err == nil && readings == changed {
+			err = os.Chtimes(models.Paths[0], time.Time{}, time.Unix(1, 0))
+		}
+
+		return models, err
+	}
+
+	s := session{}
+	for i, want := range []int{1, changed, 3, 3, 3} {
+		_, err := s.recall(modelsName{dir, "splits/2-blades"}, read)
+		require.NoError(t, err)
+		assert.Equal(t, want, readings, "after call %d", i+1)
+	}
+}
+
+// A cancelled context ends a session that waits for a request.
+func TestSessionCancelled(t *testing.T) {
+	in, out := io.Pipe() // never has a line
+	defer out.Close()
+
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	require.ErrorIs(t, session{}.answer(ctx, in, io.Discard), context.Canceled)
+}
+
 // BenchmarkSession asks for ten conditions of the experiment drone of the main job, as the package doubletake of Python
 // does. It reports the median and the shortest call after the first.
 func BenchmarkSession(b *testing.B) {
@@ -161,6 +243,24 @@ func TestSessionFilesOfOneName(t *testing.T) {
 	assert.Contains(t, replies[0].Output, `"a"`)
 	assert.Zero(t, replies[1].Status, replies[1].Messages)
 	assert.Contains(t, replies[1].Output, `"c"`)
+}
+
+// The names of files are replaced where they are arguments or values of flags, and nowhere else. The expected words are
+// written by hand.
+func TestSessionFileWords(t *testing.T) {
+	words := map[string]string{
+		"x.csv": "FILE", "--conditions=x.csv": "--conditions=FILE", "-c=x.csv": "-c=FILE", "a/x.csv": "a/x.csv",
+		"x.csv.gz": "x.csv.gz", "note=x.csv": "note=x.csv", "--title=see x.csv": "--title=see x.csv",
+	}
+	for word, want := range words {
+		dir := t.TempDir()
+		r := request{Arguments: []string{"predict", word}, Files: map[string]string{"x.csv": "a\n1\n"}}
+		got, err := r.writeFiles(dir)
+		require.NoError(t, err)
+
+		want = strings.ReplaceAll(want, "FILE", filepath.Join(dir, "x.csv"))
+		assert.Equal(t, []string{"predict", want}, got, word)
+	}
 }
 
 // A line that is not a request ends a session with the status of wrong usage.
