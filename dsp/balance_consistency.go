@@ -9,6 +9,8 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"doubletake/ingest/fault"
 )
 
 // Limits of CheckBalance.
@@ -91,7 +93,7 @@ func checkBalanceRecord(channels [][]float64, rateHz float64) error {
 	}
 
 	if !(rateHz > 0) || math.IsInf(rateHz, 0) {
-		return wrong("", "a sampling rate above 0 Hz", strconv.FormatFloat(rateHz, 'g', 6, 64),
+		return wrong("", "a sampling rate above 0 Hz", fault.Digits(rateHz, 6),
 			"state the rate if the file does not")
 	}
 
@@ -131,8 +133,9 @@ func (b *BalanceConsistency) flagCorrelatedBlocks(acf *autocorrelation, c int, x
 
 	b.Flags = append(b.Flags, Flag{
 		Code: "correlated-blocks", Channel: c, Statistic: b.BlockS / scale,
-		Text: fmt.Sprintf("blocks of %.3g s are only %.2g integral time scales (%.3g s) long: their means are "+
-			"correlated, p-values too small", b.BlockS, b.BlockS/scale, scale),
+		Text: fmt.Sprintf("blocks of %s s are only %s integral time scales (%s s) long: their means are "+
+			"correlated, p-values too small", fault.Digits(b.BlockS, 3), fault.Digits(b.BlockS/scale, 2),
+			fault.Digits(scale, 3)),
 	})
 }
 
@@ -159,8 +162,8 @@ func (b *BalanceConsistency) divide(n int, rateHz float64) {
 	if b.BlockS < balanceBlockS*(1-1e-6)-1/rateHz {
 		b.Flags = append(b.Flags, Flag{
 			Code: "short-blocks", Channel: -1, Statistic: b.BlockS,
-			Text: fmt.Sprintf("the record of %.3g s allows %d blocks of %.3g s per half, shorter than %g s", float64(n)/rateHz,
-				b.Blocks, b.BlockS, balanceBlockS),
+			Text: fmt.Sprintf("the record of %s s allows %d blocks of %s s per half, shorter than %g s",
+				fault.Digits(float64(n)/rateHz, 3), b.Blocks, fault.Digits(b.BlockS, 3), balanceBlockS),
 		})
 	}
 }

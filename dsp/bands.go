@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"doubletake/ingest/fault"
 )
 
 // bandLevels makes the levels of fractional octaves, or of the bands in Settings.Bands
@@ -146,7 +148,7 @@ func octaveBands(s *Settings, binHz float64, bins int) ([]namedBand, error) {
 
 	if len(list) == 0 {
 		return nil, wrong("", "a "+octaveWord(perOctave)+" band",
-			fmt.Sprintf("none in bands_hz: %v that bins of %.4g Hz resolve", s.BandsHz, binHz),
+			fmt.Sprintf("none in bands_hz: %v that bins of %s Hz resolve", s.BandsHz, fault.Digits(binHz, 4)),
 			"widen bands_hz, or record longer")
 	}
 

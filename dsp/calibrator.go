@@ -222,7 +222,7 @@ func strongestHz(ctx context.Context, src Source, s CalibratorSettings) (float64
 // tooShort returns the error that the recording has fewer samples than the given number of blocks, of n samples each.
 func tooShort(s CalibratorSettings, blocks, n int) error {
 	samples := int64(blocks) * int64(n)
-	want := fmt.Sprintf("at least %d samples (%.3g s)", samples, float64(samples)/s.RateHz)
+	want := fmt.Sprintf("at least %d samples (%s s)", samples, fault.Digits(float64(samples)/s.RateHz, 3))
 	if blocks > 1 {
 		want += fmt.Sprintf(" for %d blocks", blocks)
 	}

@@ -3,6 +3,8 @@ package dsp
 import (
 	"fmt"
 	"math"
+
+	"doubletake/ingest/fault"
 )
 
 // Limits of contradiction, relative to the speed.
@@ -55,9 +57,9 @@ func (a *Analyser) contradiction(run *rotorRun, s *rotor) (Flag, bool) {
 
 	return Flag{
 		Code: "speed-contradicted", Channel: -1, Statistic: hz/s.shaftHz - 1, StatedHz: s.shaftHz, FoundHz: hz,
-		Text: fmt.Sprintf("at the stated %.6g rev/min %d of %d lines are above the floor, the sound has its lines at "+
-			"%.4g rev/min (%+.1f %%): correct the speed, or the number of blades, of this file in the conditions",
-			60*s.shaftHz, stated.emergent, stated.all, 60*hz, 100*(hz/s.shaftHz-1)),
+		Text: fmt.Sprintf("at the stated %s rev/min %d of %d lines are above the floor, the sound has its lines at "+
+			"%s rev/min (%+.1f %%): correct the speed, or the number of blades, of this file in the conditions",
+			fault.Digits(60*s.shaftHz, 6), stated.emergent, stated.all, fault.Digits(60*hz, 4), 100*(hz/s.shaftHz-1)),
 	}, true
 }
 

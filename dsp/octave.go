@@ -82,9 +82,9 @@ func unresolved(b Band, binHz float64, bins, minBins int, place, remedy string) 
 
 	return &fault.Error{
 		Place: place,
-		Want: fmt.Sprintf("%s of %.4g Hz in the band, and its upper edge below %.6g Hz",
-			wanted, binHz, binHz*(float64(bins)-0.5)),
-		Found: fmt.Sprintf("%.5g to %.5g Hz", b.Lo, b.Hi),
+		Want: fmt.Sprintf("%s of %s Hz in the band, and its upper edge below %s Hz",
+			wanted, fault.Digits(binHz, 4), fault.Digits(binHz*(float64(bins)-0.5), 6)),
+		Found: fault.Digits(b.Lo, 5) + " to " + fault.Digits(b.Hi, 5) + " Hz",
 		Hint:  remedy + ", ask for fewer segments, or record longer or faster",
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"doubletake/ingest/fault"
 	"doubletake/train/score"
 )
 
@@ -87,5 +88,6 @@ func (p plainModel) advice(model string) string {
 		return "but not on training groups left out in turn: rely on the " + model
 	}
 
-	return fmt.Sprintf("but has %.2g times the model's error on left-out training groups: do not use it", p.leftOut)
+	return fmt.Sprintf("but has %s times the model's error on left-out training groups: do not use it",
+		fault.Digits(p.leftOut, 2))
 }

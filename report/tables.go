@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
+	"doubletake/ingest/fault"
 	"doubletake/train/honest/interval"
 	"doubletake/train/honest/scale"
 	"doubletake/train/numbers"
@@ -476,12 +476,12 @@ func (e Experiment) intervalsTable() table {
 	return t
 }
 
-// shortCell writes a number with two digits, or a dash if the number is NaN.
+// shortCell writes a number with two digits or all digits of its whole part, or a dash if the number is NaN.
 func shortCell(value float64) number {
 	if math.IsNaN(value) {
 		return number{text: undefinedText}
 	}
-	return number{text: strings.ReplaceAll(strconv.FormatFloat(value, 'g', 2, 64), "e+0", "e")}
+	return number{text: fault.Digits(value, 2)}
 }
 
 // methodsTables returns a table for each split for which methods were compared.

@@ -2,8 +2,8 @@ package report
 
 import (
 	"slices"
-	"strconv"
 
+	"doubletake/ingest/fault"
 	"doubletake/train/score"
 )
 
@@ -52,10 +52,7 @@ func (s Split) flags() []Violation {
 
 // factorText writes a factor with two digits.
 func factorText(factor float64) string {
-	if factor >= 10 {
-		return strconv.FormatFloat(factor, 'f', 0, 64)
-	}
-	return strconv.FormatFloat(factor, 'g', 2, 64)
+	return fault.Digits(factor, 2)
 }
 
 // violatedCodes returns the codes of the identities that the networks violate.

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"text/template"
 
+	"doubletake/ingest/fault"
 	"doubletake/train/honest/interval"
 	"doubletake/train/score"
 )
@@ -270,7 +271,7 @@ var wordsTemplate = sync.OnceValue(func() *template.Template {
 		"covMethod": covMethod, "factor": factorText, "reach": Violation.severity,
 		"calibrated": Split.isCalibrated, "absent": absentWords, "claims": Experiment.vHatClaims,
 		"forecast": func(r *interval.Record) string { return r.ForecastWords(amountsIn) },
-		"oneDigit": func(v *float64) string { return fmt.Sprintf("%.1g", *v) },
+		"oneDigit": func(v *float64) string { return fault.Digits(*v, 1) }, "digits": fault.Digits,
 	}).Parse(wordsText))
 })
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"doubletake/cmd/app/watch"
 	"doubletake/ingest/fault"
 	"doubletake/internal/lists"
 	"doubletake/pipeline"
@@ -43,13 +44,14 @@ func dryRun(project *pipeline.Project, options runOptions, stdout io.Writer) err
 	return nil
 }
 
-// trainingCost is the number of tasks that train, and the time that they are expected to take.
+// trainingCost is the number of tasks of the stage train, and the time that they are expected to take. They train
+// networks, calibrate them, and fit the methods to compare with.
 type trainingCost struct {
 	tasks   int64
 	seconds float64 // of one processor
 }
 
-// add adds a task if it trains. Its weight is the seconds that it is expected to take.
+// add adds a task if it belongs to the stage train. Its weight is the seconds that it is expected to take.
 func (cost *trainingCost) add(stage string, weight float64) {
 	if stage == "train" {
 		cost.tasks++
@@ -57,15 +59,16 @@ func (cost *trainingCost) add(stage string, weight float64) {
 	}
 }
 
-// write prints the cost, unless no task trains.
+// write prints the cost, unless no task of the stage train is to run.
 func (cost *trainingCost) write(w io.Writer) {
 	if cost.tasks > 0 {
-		fmt.Fprintf(w, "train: %s, about %.2g s of one processor\n", fault.Plural(cost.tasks, "task"), cost.seconds)
+		fmt.Fprintf(w, "train: %s, about %s of one processor\n", fault.Plural(cost.tasks, "task"),
+			watch.Seconds(cost.seconds))
 	}
 }
 
-// sharedReasons are words for some kinds of reasons. The reasons of these kinds name a different file or task for each
-// task; the words do not, so that similar tasks can share a line.
+// sharedReasons are words for the kinds of reasons that name a file or another task. The words name none, so that
+// similar tasks have equal words and share a line.
 var sharedReasons = map[string]string{
 	"upstream": "their inputs are made again", "file": "their files changed", "input": "their inputs changed",
 	"unread": "their files were not read yet", "damaged": "their results are damaged",

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"doubletake/ingest/fault"
 	"doubletake/ingest/spelling"
 	"doubletake/pipeline"
 	"doubletake/report"
@@ -90,9 +91,9 @@ func writeFamilies(w io.Writer, learned *library.Library) error {
 
 	// M is the mean of the logarithm of the factor, and Tau its standard deviation (docs/honest.md).
 	prior := learned.Prior
-	fmt.Fprintf(w, "\nprior %s: %s; errors exceed claims by a factor about %.2g, between groups by factors about %.2g "+
-		"either way\nfrom %s\n", prior.Name, priorText(prior.M, prior.MStd, prior.Tau, prior.TauStd), math.Exp(prior.M),
-		math.Exp(prior.Tau), prior.Origin)
+	fmt.Fprintf(w, "\nprior %s: %s; errors exceed claims by a factor about %s, between groups by factors about %s "+
+		"either way\nfrom %s\n", prior.Name, priorText(prior.M, prior.MStd, prior.Tau, prior.TauStd),
+		fault.Digits(math.Exp(prior.M), 2), fault.Digits(math.Exp(prior.Tau), 2), prior.Origin)
 
 	if prior.RisesRecord() == prior.Rises { // otherwise the prior uses the record of the program
 		fmt.Fprintln(w, prior.Rises.Words())
@@ -103,5 +104,5 @@ func writeFamilies(w io.Writer, learned *library.Library) error {
 
 // priorText returns the four numbers of a prior with the names of docs/honest.md.
 func priorText(m, mStd, tau, tauStd float64) string {
-	return fmt.Sprintf("m %.4g ± %g, τ %g, ln τ ± %g", m, mStd, tau, tauStd)
+	return fmt.Sprintf("m %s ± %g, τ %g, ln τ ± %g", fault.Digits(m, 4), mStd, tau, tauStd)
 }

@@ -294,6 +294,22 @@ func TestLineWidth(t *testing.T) {
 	})
 }
 
+// A verb such as %.2g prints 150 as 1.5e+02. Texts for people write numbers by fault.Digits, unless the unit behind the
+// verb keeps the number small: shares in per cent, angles, levels, and the factor of a normal law.
+func TestNumbersWithoutExponents(t *testing.T) {
+	short := regexp.MustCompile(`%\.[234]g(.{0,8})`)
+	small := regexp.MustCompile(`^( %%|°| dB| times )`)
+	goFiles(t, func(name string, content []byte) {
+		if strings.HasSuffix(name, "_test.go") || strings.HasPrefix(name, "docs/research/") {
+			return
+		}
+
+		for _, found := range short.FindAllSubmatch(content, -1) {
+			assert.Regexp(t, small, string(found[1]), "%s: %s may print an exponent: use fault.Digits", name, found[0])
+		}
+	})
+}
+
 // longFunctions are the functions that may be longer than 100 lines, at most
 // five, each with its reason.
 var longFunctions = map[string]string{} // "path of the file, name of the function": reason

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"doubletake/ingest"
+	"doubletake/ingest/fault"
 	"doubletake/ingest/format"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/locate"
@@ -157,7 +158,7 @@ func number[T ~float64](value T) string {
 	if math.IsNaN(float64(value)) {
 		return "–"
 	}
-	return strconv.FormatFloat(float64(value), 'g', 5, 64)
+	return fault.Digits(float64(value), 5)
 }
 
 // positive returns a rate or a duration as a text, or a dash if it is 0, which means that it is not known.
@@ -165,7 +166,7 @@ func positive(value float64) string {
 	if value == 0 {
 		return "–"
 	}
-	return strconv.FormatFloat(value, 'g', 8, 64)
+	return fault.Digits(value, 8)
 }
 
 // count returns a whole number as a text.

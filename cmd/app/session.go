@@ -40,8 +40,8 @@ type reply struct {
 // session keeps the models that the commands of one process share.
 type session map[modelsName]*openModels
 
-// modelsName is the name of models as a command wrote it, with the command's working directory. The name is not cleaned:
-// "rig" may be an experiment, and "./rig" is a path.
+// modelsName is the name of models as a command wrote it, and the command's working directory. The name is not cleaned,
+// because "rig" may be an experiment, and "./rig" is a path.
 type modelsName struct{ dir, name string }
 
 // openModels are the models of a name. files has the state of each file and folder that decides about them, as it was
@@ -110,8 +110,8 @@ type incoming struct {
 	err     error
 }
 
-// readRequests sends the requests of an input until the first error, which it sends too. It reads in a goroutine, because
-// a cancelled context does not end a read that waits for input.
+// readRequests sends the requests of an input until the first error, which it sends too. It reads in a goroutine,
+// because a cancelled context does not end a read that waits for input.
 func readRequests(ctx context.Context, in io.Reader) <-chan incoming {
 	requests := make(chan incoming)
 	decoder := json.NewDecoder(bufio.NewReader(in))

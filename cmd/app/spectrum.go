@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"strconv"
 	"strings"
 
+	"doubletake/ingest/fault"
 	"doubletake/report/answer/inspect"
 )
 
@@ -42,18 +42,18 @@ func drawSpectrum(w io.Writer, channel inspect.Channel) {
 	bottom = max(bottom, top-drawnRangeDB)
 	stepDB := max(1, math.Ceil((top-bottom)/drawnRows)) // of a row
 
-	fmt.Fprintf(w, "\nspectrum of channel %s: dB re 1 %s rms, mean of %d segments, %.4g Hz resolution\n", channel.Name,
-		cmp.Or(channel.Unit, "unit"), spectrum.Segments, spectrum.BinHz)
+	fmt.Fprintf(w, "\nspectrum of channel %s: dB re 1 %s rms, mean of %d segments, %s Hz resolution\n", channel.Name,
+		cmp.Or(channel.Unit, "unit"), spectrum.Segments, fault.Digits(spectrum.BinHz, 4))
 	drawLevels(w, levels, math.Ceil(top), stepDB)
 
 	maxHz := spectrum.BinHz * float64(len(spectrum.Power)-1)
-	end := strconv.FormatFloat(maxHz, 'g', 6, 64) + " Hz"
+	end := fault.Digits(maxHz, 6) + " Hz"
 	gap := strings.Repeat(" ", max(1, len(levels)-1-len(end)))
 	fmt.Fprintf(w, "       └%s\n        0%s%s\n", strings.Repeat("─", len(levels)), gap, end)
 
 	for _, peak := range spectrum.Peaks {
-		fmt.Fprintf(w, "line at %.6g Hz: %.1f dB, %.0f dB above its surroundings\n", peak.Hz, 10*math.Log10(peak.Power),
-			peak.AboveDB)
+		fmt.Fprintf(w, "line at %s Hz: %.1f dB, %.0f dB above its surroundings\n", fault.Digits(peak.Hz, 6),
+			10*math.Log10(peak.Power), peak.AboveDB)
 	}
 }
 

@@ -253,11 +253,11 @@ func (s *suggestion) listing(list []suggest.Suggestion) report.Listing {
 		if isCalibrated {
 			cells = append(cells, string(candidate.Class), halfWidths(s.models, candidate.Half))
 		} else {
-			cells = append(cells, fmt.Sprintf("%.4g", candidate.Epistemic), fmt.Sprintf("%.4g", candidate.Aleatoric))
+			cells = append(cells, fault.Digits(candidate.Epistemic, 4), fault.Digits(candidate.Aleatoric, 4))
 		}
 
 		if isByGain {
-			cells = append(cells, fmt.Sprintf("%.2g %%", 100*candidate.Gain))
+			cells = append(cells, fault.Digits(100*candidate.Gain, 2)+" %")
 		}
 
 		advice := candidate.Advice
@@ -336,7 +336,7 @@ func (s *suggestion) printPlan(c *call, costs suggest.Costs, budget float64, pri
 // level returns the level of the half widths, such as "95 %": the level of the calibration. The models must have a
 // calibration.
 func (s *suggestion) level() string {
-	return fmt.Sprintf("%.4g %%", 100*s.models.Honest.Calibration.Level)
+	return fault.Digits(100*s.models.Honest.Calibration.Level, 4) + " %"
 }
 
 // outcomes returns the names of the outcomes, each with a suffix.
@@ -395,8 +395,8 @@ func halfWidths(models *predict.Models, half []float64) string {
 	var texts []string
 	for _, alike := range lists.Alike(kinds) {
 		widths := lists.Pick(half, alike)
-		low := fmt.Sprintf("%.2g", slices.Min(widths))
-		high := fmt.Sprintf("%.2g", slices.Max(widths))
+		low := fault.Digits(slices.Min(widths), 2)
+		high := fault.Digits(slices.Max(widths), 2)
 		if low != high {
 			low += " to " + high
 		}

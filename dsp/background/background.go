@@ -148,8 +148,8 @@ func describe(tones []tone) string {
 	var parts []string
 	for _, t := range tones[:min(most, len(tones))] {
 		ref, levelUnit := dsp.Reference(t.unit)
-		parts = append(parts, fmt.Sprintf("%.4g Hz (%.1f %s, channel %s)", t.Hz, dsp.LevelDB(t.MeanSquare, ref), levelUnit,
-			t.channel))
+		parts = append(parts, fmt.Sprintf("%s Hz (%.1f %s, channel %s)", fault.Digits(t.Hz, 4),
+			dsp.LevelDB(t.MeanSquare, ref), levelUnit, t.channel))
 	}
 
 	if n := len(tones) - most; n > 0 {

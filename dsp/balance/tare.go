@@ -63,7 +63,7 @@ func (f *Loads) zero(ctx context.Context) (*dsp.Polar, error) {
 
 	var parts []string
 	for i, d := range zero.Moved(later) {
-		parts = append(parts, fmt.Sprintf("%s by %.2g", f.Campaign.Balance.Components[i], d))
+		parts = append(parts, f.Campaign.Balance.Components[i]+" by "+fault.Digits(d, 2))
 	}
 
 	code := "zero-moved"

@@ -70,8 +70,9 @@ func (s Sensitivity) text() string {
 	unit := cmp.Or(s.Unit, "file unit")
 
 	return fmt.Sprintf("calibrator %s, channel %s: %g dB at %.5g Hz is %.6g %s rms, %.6g Pa per %s; spread %.3f dB over "+
-		"%d blocks of %.3g s",
-		s.File, s.Channel, s.LevelDB, s.FrequencyHz, s.RMS, unit, s.PaPerUnit, unit, s.SpreadDB, s.Blocks, s.BlockS)
+		"%d blocks of %s s",
+		s.File, s.Channel, s.LevelDB, s.FrequencyHz, s.RMS, unit, s.PaPerUnit, unit, s.SpreadDB, s.Blocks,
+		fault.Digits(s.BlockS, 3))
 }
 
 // Measure measures all recordings of the calibrator. It leaves their digests empty. options says how they are opened.
@@ -203,7 +204,8 @@ func measureTone(ctx context.Context, rd ingest.Reader, info ingest.Info, k int,
 		highest := describeBlock(tone, slices.Max(tone.BlockRMS), calibrator.LevelDB)
 		return Tone{}, fault.At(info.Path, place,
 			fmt.Sprintf("a calibrator's level that is steady within %g dB", calibrator.SpreadDB),
-			fmt.Sprintf("a spread of %.2f dB over %d blocks of %.3g s (%s, %s)", tone.SpreadDB, blocks, blockS, lowest, highest),
+			fmt.Sprintf("a spread of %.2f dB over %d blocks of %s s (%s, %s)", tone.SpreadDB, blocks,
+				fault.Digits(blockS, 3), lowest, highest),
 			"leave out with from_s and to_s where it was put on and taken off, record it again, or allow more with spread_db")
 	}
 

@@ -28,7 +28,7 @@ type Length struct {
 // amount returns the length as a number with its unit: seconds, or samples if the rate is not known.
 func (l Length) amount() string {
 	if l.RateHz > 0 {
-		return fmt.Sprintf("%.4g s", l.inUnit())
+		return fault.Digits(l.inUnit(), 4) + " s"
 	}
 
 	return fmt.Sprintf("%d samples", l.Samples)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"doubletake/ingest"
+	"doubletake/ingest/fault"
 )
 
 // Limits of a stretch of equal samples that is reported: a noise gate, a connection that dropped out, or a logger that
@@ -26,7 +27,7 @@ func Dropouts(info ingest.Info, run Run) []ingest.Warning {
 
 		duration := fmt.Sprintf("%d samples", summary.Constant)
 		if ch.RateHz > 0 {
-			duration += fmt.Sprintf(" (%.3g s)", float64(summary.Constant)/ch.RateHz)
+			duration += " (" + fault.Digits(float64(summary.Constant)/ch.RateHz, 3) + " s)"
 		}
 
 		warnings = append(warnings, ingest.Warn(info.Path, "constant-stretch",

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"doubletake/ingest/fault"
 )
 
 // Encodings of rotor recordings.
@@ -104,8 +106,8 @@ func (r Rotor) Validate() error {
 
 	if full := r.fullScalePa(); loudest > full {
 		return &FieldError{Kind: "rotor", Field: "FullScaleV", Text: fmt.Sprintf(
-			"expected at least %.3g V, so that %s (up to %.3g Pa at %g V/Pa) does not clip, found %g V",
-			loudest*r.SensitivityVPerPa, name, loudest, r.SensitivityVPerPa, r.FullScaleV)}
+			"expected at least %s V, so that %s (up to %s Pa at %g V/Pa) does not clip, found %g V",
+			fault.Digits(loudest*r.SensitivityVPerPa, 3), name, fault.Digits(loudest, 3), r.SensitivityVPerPa, r.FullScaleV)}
 	}
 
 	return nil

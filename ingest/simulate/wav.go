@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+
+	"doubletake/ingest/fault"
 )
 
 // dataBytes returns the size of the data chunk.
@@ -88,8 +90,8 @@ func (r Rotor) put(frames []byte, pressures []float32, channel int, start int64)
 
 	clipped := putPCM16(frames[2*channel:], 2*channels, pressures, float32(32768/r.fullScalePa()))
 	if clipped >= 0 {
-		return fmt.Errorf("channel %d, sample %d: %.3g Pa is beyond full scale, %.3g Pa: raise FullScaleV",
-			channel+1, start+int64(clipped), pressures[clipped], r.fullScalePa())
+		return fmt.Errorf("channel %d, sample %d: %s Pa is beyond full scale, %s Pa: raise FullScaleV",
+			channel+1, start+int64(clipped), fault.Digits(float64(pressures[clipped]), 3), fault.Digits(r.fullScalePa(), 3))
 	}
 
 	return nil

@@ -1,6 +1,9 @@
 package stats
 
-import "doubletake/ingest"
+import (
+	"doubletake/ingest"
+	"doubletake/ingest/fault"
+)
 
 // maxJitter is how far a step of a clock may differ from the mean step, relative to it.
 const maxJitter = 0.05
@@ -22,8 +25,9 @@ func (s *scan) clockWarnings() []ingest.Warning {
 			"out of order", name, 0-steps.min, unit)}
 
 	case steps.max-mean > maxJitter*mean || mean-steps.min > maxJitter*mean:
-		return []ingest.Warning{s.warn("jittered-clock", "steps of column %s vary from %.4g to %.4g %s about a mean of "+
-			"%.4g: spectra assume even steps", name, steps.min, steps.max, unit, mean)}
+		return []ingest.Warning{s.warn("jittered-clock", "steps of column %s vary from %s to %s %s about a mean of "+
+			"%s: spectra assume even steps", name, fault.Digits(steps.min, 4), fault.Digits(steps.max, 4), unit,
+			fault.Digits(mean, 4))}
 	}
 
 	return nil

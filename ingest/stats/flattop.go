@@ -176,7 +176,8 @@ func (s *scan) flatTops(channel int) (ingest.Warning, bool) {
 	}
 
 	return s.warn("clipping", "%s %s is clipped before it was recorded: its tops are flat, %d of the first %s lie within "+
-		"%.3g of the %s %.6g, in %d tops: %s", s.noun(), s.info.Channels[channel].Name, clipped.inBand,
-		fault.Plural(int64(len(samples)), s.rowNoun()), clipped.band, side, extreme, clipped.tops,
+		"%s of the %s %s, in %d tops: %s", s.noun(), s.info.Channels[channel].Name, clipped.inBand,
+		fault.Plural(int64(len(samples)), s.rowNoun()), fault.Digits(clipped.band, 3), side,
+		fault.Digits(extreme, 6), clipped.tops,
 		s.clippingRemedy(channel)), true
 }

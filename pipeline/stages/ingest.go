@@ -45,7 +45,7 @@ import (
 //   - 23: exclusions of channels by conditions compare the converted and derived conditions; names that differ by a
 //     letter of their own are two names; numbers in headers of tables are compared in one unit, and counters beside
 //     the word of a setting are settings
-const ingestVersion = 23
+const ingestVersion = 24
 
 // Outputs of the tasks of this stage.
 const (

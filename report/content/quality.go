@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"doubletake/ingest/fault"
 	"doubletake/ingest/table"
 	"doubletake/internal/lists"
 	"doubletake/report"
@@ -112,8 +113,8 @@ func (d *Data) addSpread(recs *table.Table, column, name, unit string) {
 	d.add(name, strings.TrimSpace(text+" "+unit))
 }
 
-// rounded writes a number with four significant digits.
-func rounded(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }
+// rounded writes a number with four significant digits, or all digits of its whole part.
+func rounded(v float64) string { return fault.Digits(v, 4) }
 
 // sortedNumbers returns the numbers of a column that are not NaN in ascending order, or nil if no such column exists.
 func sortedNumbers(t *table.Table, column string) []float64 {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"doubletake/ingest/fault"
 	"doubletake/ingest/units"
 	"doubletake/report"
 	"doubletake/train/honest/interval"
@@ -165,9 +166,9 @@ func (m *mistake) compare(split string, all, rest *interval.Record) {
 		previous := all.Outcomes[k].Half
 		ratio := outcome.Half / previous
 		if ratio < min(m.ratio, leastEffect) {
-			width := strings.TrimSpace(fmt.Sprintf("%.2g %s", previous, units.Difference(outcome.Unit)))
+			width := strings.TrimSpace(fault.Digits(previous, 2) + " " + units.Difference(outcome.Unit))
 			m.ratio = ratio
-			m.effect = fmt.Sprintf("%s ± %.2g instead of ± %s in %s", outcome.Outcome, outcome.Half, width, split)
+			m.effect = fmt.Sprintf("%s ± %s instead of ± %s in %s", outcome.Outcome, fault.Digits(outcome.Half, 2), width, split)
 		}
 	}
 }

@@ -44,8 +44,8 @@ func (f *Findings) FarPairs(kind string, t *table.Table, set triplets.Set) strin
 	return text + "; none is left out: look at these runs, and leave out what was measured wrongly"
 }
 
-// shown writes a number with four digits and its unit, which may be "".
-func shown(v float64, unit string) string { return strings.TrimSpace(fmt.Sprintf("%.4g %s", v, unit)) }
+// shown writes a number with four digits, or all digits of its whole part, and its unit, which may be "".
+func shown(v float64, unit string) string { return strings.TrimSpace(fault.Digits(v, 4) + " " + unit) }
 
 // oftenAmong names the recordings that occur in at least two far pairs and in at least a quarter of them, the most
 // frequent first. recordings contains the recording of each row, which joins the names of two repeats.

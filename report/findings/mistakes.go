@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"doubletake/dsp"
+	"doubletake/ingest/fault"
 	"doubletake/train/triplets"
 )
 
@@ -47,9 +48,9 @@ func (f *Findings) addSwaps() {
 
 		b := f.speeds[k]
 		done[k] = true
-		f.add("files-swapped", a.run+b.run, a.run, fmt.Sprintf("swapped with %s? Stated are %.6g and %.6g rev/min, the "+
-			"sound of the one has %.4g, of the other %.4g: exchange their conditions", b.run, 60*a.StatedHz, 60*b.StatedHz,
-			60*a.FoundHz, 60*b.FoundHz))
+		f.add("files-swapped", a.run+b.run, a.run, fmt.Sprintf("swapped with %s? Stated are %s and %s rev/min, the "+
+			"sound of the one has %s, of the other %s: exchange their conditions", b.run, fault.Digits(60*a.StatedHz, 6),
+			fault.Digits(60*b.StatedHz, 6), fault.Digits(60*a.FoundHz, 4), fault.Digits(60*b.FoundHz, 4)))
 		f.add("files-swapped", a.run+b.run, b.run, "") // the same warning is also about the second run
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"doubletake/ingest/fault"
 	"doubletake/internal/lists"
 	"doubletake/internal/parallel"
 )
@@ -28,7 +29,8 @@ type Cells struct {
 
 // String returns the numbers in words.
 func (c Cells) String() string {
-	return fmt.Sprintf("%d rows averaged to %d cells, %.3g rows a cell in the largest group", c.Rows, c.Cells, c.Largest)
+	return fmt.Sprintf("%d rows averaged to %d cells, %s rows a cell in the largest group", c.Rows, c.Cells,
+		fault.Digits(c.Largest, 3))
 }
 
 // TooManyGroupsError reports more groups than cells.

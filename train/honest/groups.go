@@ -6,6 +6,7 @@ import (
 	"sort"
 	"strconv"
 
+	"doubletake/ingest/fault"
 	"doubletake/internal/lists"
 	"doubletake/train/honest/interval"
 )
@@ -51,7 +52,7 @@ func valueName(z []float64, rows []int) string {
 		return strconv.FormatFloat(lo, 'g', -1, 64)
 	}
 
-	return strconv.FormatFloat((lo+hi)/2, 'g', 4, 64)
+	return fault.Digits((lo+hi)/2, 4)
 }
 
 // ByBlock cuts the values z of a continuous condition into at most n blocks of about equal numbers of rows. Equal
@@ -82,7 +83,7 @@ func ByBlock(condition string, z []float64, n int) Grouping {
 	}
 
 	for _, v := range values {
-		g.Names = append(g.Names, fmt.Sprintf("%.4g to %.4g", slices.Min(v), slices.Max(v)))
+		g.Names = append(g.Names, fault.Digits(slices.Min(v), 4)+" to "+fault.Digits(slices.Max(v), 4))
 	}
 
 	return g

@@ -6,6 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"doubletake/ingest/fault"
 	"doubletake/train/numbers"
 	"doubletake/train/triplets"
 )
@@ -93,8 +94,8 @@ func deltaFlag(a triplets.Answers) Flag {
 
 	return Flag{
 		Code: "delta", Value: v, Limit: LimitDelta,
-		How: fmt.Sprintf("given its own answers the model shifts its mean by %.2g of √C (rms), so the "+
-			"paper's E|cov| = C + μδ depends on where the outcome's zero lies", v),
+		How: fmt.Sprintf("given its own answers the model shifts its mean by %s of √C (rms), so the "+
+			"paper's E|cov| = C + μδ depends on where the outcome's zero lies", short(v)),
 		Do: "read C instead of the raw covariance; train longer, with pairs: symmetrised, or with feedback: flag",
 	}
 }
@@ -299,10 +300,7 @@ func upTo(v, deviation float64) string {
 	return numbers.Fixed(v, numbers.Decimals(deviation, 2))
 }
 
-// short writes a number with two digits, or the whole part of a larger one.
+// short writes a number with two digits, or all digits of its whole part.
 func short(v float64) string {
-	if math.Abs(v) >= 100 {
-		return fmt.Sprintf("%.0f", v)
-	}
-	return fmt.Sprintf("%.2g", v)
+	return fault.Digits(v, 2)
 }

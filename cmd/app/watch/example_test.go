@@ -8,7 +8,7 @@ import (
 	"doubletake/cmd/app/watch"
 )
 
-// Example shows a work directory without a run, and a duration in words.
+// Example prints the state of a work directory without a run, as the page says it.
 func Example() {
 	w := watch.New("runs") // a folder that does not exist
 	page, err := w.Page(time.Now())
@@ -16,9 +16,19 @@ func Example() {
 		panic(err)
 	}
 
-	fmt.Println(strings.Contains(string(page), "No run has left a journal here."))
-	fmt.Println(watch.Words(130 * time.Minute))
+	const sentence = "No run has left a journal here."
+	at := strings.Index(string(page), sentence)
+	fmt.Println(string(page[at : at+len(sentence)]))
+	// Output: No run has left a journal here.
+}
+
+// A duration is written in seconds, minutes, or hours and minutes.
+func ExampleWords() {
+	for _, duration := range []time.Duration{14 * time.Second, 3 * time.Minute, 130 * time.Minute} {
+		fmt.Println(watch.Words(duration))
+	}
 	// Output:
-	// true
+	// 14 s
+	// 3 min
 	// 2 h 10 min
 }

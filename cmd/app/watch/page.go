@@ -184,6 +184,15 @@ func Words(duration time.Duration) string {
 	return fmt.Sprintf("%d h %d min", minutes/60, minutes%60)
 }
 
+// Seconds returns a number of seconds as a text for people: with two digits below 10 s, and otherwise as Words does.
+func Seconds(seconds float64) string {
+	const short = 10
+	if seconds < short {
+		return fmt.Sprintf("%.2g s", seconds)
+	}
+	return Words(time.Duration(seconds * float64(time.Second)))
+}
+
 // tail returns the last lines of a log, whose path is relative to the work directory. It returns "" without a log, and
 // for a path that leads out of the work directory: the journal may be damaged.
 func (w *Watcher) tail(log string) string {

@@ -10,7 +10,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"io"
 	"path/filepath"
 	"time"
@@ -79,14 +78,7 @@ func (s *stage) Mean() string {
 	if s.Made == 0 {
 		return ""
 	}
-
-	const short = 10 // seconds: shorter times have two digits
-	mean := s.seconds / float64(s.Made)
-	if mean < short {
-		return fmt.Sprintf("%.2g s", mean)
-	}
-
-	return Words(time.Duration(mean * float64(time.Second)))
+	return Seconds(s.seconds / float64(s.Made))
 }
 
 // task is a task of the run.

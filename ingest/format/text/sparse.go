@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"doubletake/ingest"
+	"doubletake/ingest/fault"
 )
 
 // This file reads sparse columns: loggers write a channel of a lower rate in every n-th row and leave its cells empty
@@ -268,7 +269,8 @@ func (t *Reader) describeSparse(channel int) {
 	ch := &t.info.Channels[channel]
 	sparse := t.sparse[channel]
 	rate := sparse.rate(ch.RateHz)
-	written := fmt.Sprintf("column %s is written in %d of %d rows, at %.4g Hz", ch.Name, sparse.samples, t.rows, rate)
+	written := fmt.Sprintf("column %s is written in %d of %d rows, at %s Hz", ch.Name, sparse.samples, t.rows,
+		fault.Digits(rate, 4))
 
 	if sparse.isHeld {
 		t.warnf("sparse-column", "%s: between, its last value is taken, because it is read together with columns that "+

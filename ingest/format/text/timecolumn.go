@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"doubletake/ingest"
+	"doubletake/ingest/fault"
 	"doubletake/ingest/format/internal/clock"
 )
 
@@ -94,9 +95,9 @@ func (t *Reader) readTime(stated float64) (read clock.Reading, isStatedBetter bo
 func (t *Reader) warnOfTime(read clock.Reading, rate float64, o ingest.Options) {
 	name := t.info.Channels[t.timeChannel].Name
 	if read.Gaps {
-		t.warnf("clock-gaps", "column %s: %d rows in %.6g s are %.4g Hz, but steps at the beginning are of %.4g Hz: the "+
-			"recording pauses or changes its rate; %.4g Hz is used",
-			name, t.rows, read.Seconds, read.EndsHz, read.RateHz, rate)
+		t.warnf("clock-gaps", "column %s: %d rows in %s s are %s Hz, but steps at the beginning are of %s Hz: the "+
+			"recording pauses or changes its rate; %s Hz is used", name, t.rows, fault.Digits(read.Seconds, 6),
+			fault.Digits(read.EndsHz, 4), fault.Digits(read.RateHz, 4), fault.Digits(rate, 4))
 	}
 
 	inHeader := t.layout.rateHz

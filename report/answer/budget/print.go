@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"doubletake/ingest/fault"
 	"doubletake/report"
 	"doubletake/train/numbers"
 )
@@ -19,19 +20,15 @@ func (q Quantity) kind() string {
 	return "B"
 }
 
-// fourDigits writes a number with four significant digits.
-func fourDigits(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }
+// fourDigits writes a number with four significant digits, or all digits of its whole part.
+func fourDigits(v float64) string { return fault.Digits(v, 4) }
 
 // sourceDoF writes the degrees of freedom of a source with three digits or more.
 func sourceDoF(v float64) string {
-	switch {
-	case v > manyDoF:
+	if v > manyDoF {
 		return "∞"
-	case v >= 100:
-		return strconv.FormatFloat(v, 'f', 0, 64)
 	}
-
-	return strconv.FormatFloat(v, 'g', 3, 64)
+	return fault.Digits(v, 3)
 }
 
 // resultDoF writes the degrees of freedom of a result: those with which Coverage computes k.
@@ -137,7 +134,7 @@ func Sheet(list []Result) report.Sheet {
 			g.Rows = append(g.Rows, []string{
 				component.Source, component.kind(), fourDigits(component.Value), component.Law, fourDigits(component.U),
 				sourceDoF(component.DoF), fourDigits(component.Sensitivity), fourDigits(component.Contribution),
-				fmt.Sprintf("%.3g %%", 100*component.Share),
+				fault.Digits(100*component.Share, 3) + " %",
 			})
 		}
 

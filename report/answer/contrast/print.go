@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"doubletake/ingest/fault"
 	"doubletake/ingest/units"
 	"doubletake/report"
 	"doubletake/report/figure"
@@ -48,8 +49,8 @@ func (r *Result) Sheet() report.Sheet {
 func (r *Result) sentence(outcome Outcome) string {
 	unit := units.Difference(outcome.Unit)
 	if outcome.Untested != "" {
-		return strings.TrimSpace(fmt.Sprintf("%s: %s (A %d, B %d); the difference found is %.3g %s", outcome.Name,
-			outcome.Untested, outcome.UnitsA, outcome.UnitsB, outcome.Difference, unit))
+		return strings.TrimSpace(fmt.Sprintf("%s: %s (A %d, B %d); the difference found is %s %s", outcome.Name,
+			outcome.Untested, outcome.UnitsA, outcome.UnitsB, fault.Digits(outcome.Difference, 3), unit))
 	}
 
 	number := digits((*outcome.High - *outcome.Low) / 2)

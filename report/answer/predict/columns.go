@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 
+	"doubletake/ingest/fault"
 	"doubletake/ingest/units"
 	"doubletake/train/honest/interval"
 	"doubletake/train/numbers"
@@ -68,7 +69,7 @@ func (c cell) gradeText() string {
 		return ""
 	}
 
-	return fmt.Sprintf("%s, %.2g of the spread", grade, widthOverSpread)
+	return fmt.Sprintf("%s, %s of the spread", grade, fault.Digits(widthOverSpread, 2))
 }
 
 // gradeBefore returns the grade of gradeText, which is "" without an interval, and the width of the interval over the

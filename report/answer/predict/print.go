@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"doubletake/ingest/fault"
 	"doubletake/ingest/units"
 	"doubletake/report"
 	"doubletake/train/honest/interval"
@@ -136,7 +137,8 @@ func (a *Answer) calibration(text *strings.Builder, calibration *interval.Calibr
 	}
 
 	if r := a.Honest.Record; asksForGroups && r != nil && r.WidthOverSpread >= score.WideSpread {
-		fmt.Fprintf(text, "note: ± there is %.2g times the spread, the ± without a model\n", r.WidthOverSpread)
+		fmt.Fprintf(text, "note: ± there is %s times the spread, the ± without a model\n",
+			fault.Digits(r.WidthOverSpread, 2))
 	}
 
 	for _, n := range calibration.Notes() {
@@ -346,13 +348,8 @@ func digits(unit string, deviation float64) func(float64) string {
 	return func(v float64) string { return numbers.Fixed(v, decimals) }
 }
 
-// twoDigits writes a number with two digits, and a number from 100 to a million as a whole one.
-func twoDigits(v float64) string {
-	if v >= 100 && v < 1e6 {
-		return strconv.FormatFloat(v, 'f', 0, 64)
-	}
-	return strconv.FormatFloat(v, 'g', 2, 64)
-}
+// twoDigits writes a number with two digits, or all digits of its whole part.
+func twoDigits(v float64) string { return fault.Digits(v, 2) }
 
-// short writes a number with four digits at most.
-func short(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }
+// short writes a number with four digits, or all digits of its whole part.
+func short(v float64) string { return fault.Digits(v, 4) }

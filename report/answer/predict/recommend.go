@@ -325,7 +325,7 @@ func position(calibration *interval.Calibration, where interval.Where, kind stri
 	case calibration.Axis == nil && where.Distance == scale.Known:
 		return "of a " + name + " that was measured"
 	case calibration.Axis != nil && where.Below == where.Above:
-		return fmt.Sprintf("%s %.4g was %s", name, where.Below, kind)
+		return fmt.Sprintf("%s %s was %s", name, fault.Digits(where.Below, 6), kind)
 	case !isApart(calibration, where):
 		return "taken for a new " + name
 	}
@@ -333,11 +333,12 @@ func position(calibration *interval.Calibration, where interval.Where, kind stri
 	var words string
 	switch {
 	case math.IsNaN(where.Below):
-		words = fmt.Sprintf("below the lowest %s %s, %.4g", kind, name, where.Above)
+		words = fmt.Sprintf("below the lowest %s %s, %s", kind, name, fault.Digits(where.Above, 6))
 	case math.IsNaN(where.Above):
-		words = fmt.Sprintf("above the highest %s %s, %.4g", kind, name, where.Below)
+		words = fmt.Sprintf("above the highest %s %s, %s", kind, name, fault.Digits(where.Below, 6))
 	default:
-		words = fmt.Sprintf("between the %s %s %.4g and %.4g", kind, name, where.Below, where.Above)
+		words = fmt.Sprintf("between the %s %s %s and %s", kind, name, fault.Digits(where.Below, 6),
+			fault.Digits(where.Above, 6))
 	}
 
 	return words + " (distance " + twoDigits(where.Distance) + ")"

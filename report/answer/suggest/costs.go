@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"doubletake/ingest/fault"
 	"doubletake/ingest/spelling"
 	"doubletake/internal/kv"
 )
@@ -171,9 +172,9 @@ const leastHours = 90
 // Format writes a cost with its unit, to three digits: in hours from leastHours on if the unit is minutes.
 func (c Costs) Format(v float64) string {
 	if c.Unit != "" && v >= leastHours {
-		return fmt.Sprintf("%.3g h", v/60)
+		return fault.Digits(v/60, 3) + " h"
 	}
-	return strings.TrimSpace(fmt.Sprintf("%.3g %s", v, c.Unit))
+	return strings.TrimSpace(fault.Digits(v, 3) + " " + c.Unit)
 }
 
 // total returns the cost of measurements in the given order. The first measurement costs a change of every axis.

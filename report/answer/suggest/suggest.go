@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"doubletake/ingest/fault"
 	"doubletake/ingest/units"
 	"doubletake/internal/kv"
 	"doubletake/report/answer/predict"
@@ -301,8 +302,8 @@ func Forecast(models *predict.Models) []string {
 
 // widths writes a range of widths in a unit.
 func widths(unit string, low, high float64) string {
-	text := fmt.Sprintf("%.2g", high)
-	if least := fmt.Sprintf("%.2g", low); least != text {
+	text := fault.Digits(high, 2)
+	if least := fault.Digits(low, 2); least != text {
 		text = least + " to " + text
 	}
 

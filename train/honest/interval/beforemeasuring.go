@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"doubletake/ingest/fault"
 	"doubletake/internal/lists"
 	"doubletake/train/honest/scale"
 	"doubletake/train/numbers"
@@ -72,7 +73,8 @@ func (c *Calibration) BeforeWords(units []string, amounts func(unit string, low,
 		text += ": no group could be left out"
 	} else {
 		text += fmt.Sprintf(": %d of %d groups of %s, each left out in turn, were covered; mean half width "+
-			"%s, %.2g of the spread", c.LeftOutInside(), c.K, c.Condition, c.widths(v.Half, units, amounts), v.WidthOverSpread)
+			"%s, %s of the spread", c.LeftOutInside(), c.K, c.Condition, c.widths(v.Half, units, amounts),
+			fault.Digits(v.WidthOverSpread, 2))
 	}
 
 	if outlook := v.Outlook(); outlook.Units > 0 {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"doubletake/ingest/fault"
 	"doubletake/train/honest/scale"
 )
 
@@ -48,8 +49,9 @@ func (c *Calibration) More() string {
 		return ""
 	}
 
-	return fmt.Sprintf("%s would narrow intervals for a new one by %.2g %%, as many measurements of those that "+
-		"were measured by %.2g %% (forecast)", Another(n, c.Condition), 100*another/outcomes, 100*again/outcomes)
+	return fmt.Sprintf("%s would narrow intervals for a new one by %s %%, as many measurements of those that "+
+		"were measured by %s %% (forecast)", Another(n, c.Condition), fault.Digits(100*another/outcomes, 2),
+		fault.Digits(100*again/outcomes, 2))
 }
 
 // ordinals are the words for the numbers from 1.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"doubletake/ingest/fault"
 	"doubletake/ingest/spelling"
 	"doubletake/train/honest/scale"
 )
@@ -108,13 +109,13 @@ func (c *Calibration) Notes() []string {
 	}
 
 	if s := c.Scale.Noise.Scale; s > noisyPairs {
-		notes = append(notes, fmt.Sprintf("pairs scatter by %.2g times the noise that the model states: the intervals count "+
-			"with that", s))
+		notes = append(notes, fmt.Sprintf("pairs scatter by %s times the noise that the model states: the intervals count "+
+			"with that", fault.Digits(s, 2)))
 	}
 
 	if c.NoiseRatio > noisyModel {
-		notes = append(notes, fmt.Sprintf("the model states %.3g times the noise of the pairs: the intervals count with the "+
-			"noise of the pairs", c.NoiseRatio))
+		notes = append(notes, fmt.Sprintf("the model states %s times the noise of the pairs: the intervals count with the "+
+			"noise of the pairs", fault.Digits(c.NoiseRatio, 3)))
 	}
 
 	return notes

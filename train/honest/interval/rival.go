@@ -3,6 +3,8 @@ package interval
 import (
 	"fmt"
 	"math"
+
+	"doubletake/ingest/fault"
 )
 
 // Rival holds the results of a simple method on the left-out groups, each predicted from the other groups. Its numbers
@@ -51,8 +53,8 @@ func (r *Result) RivalWords(amounts func(unit string, low, high float64) string)
 	}
 
 	if best := c.bestWidth(); best != nil {
-		return fmt.Sprintf("%s: interval score %.2g times that of the calibrated interval",
-			c.compared(best.Method, best.Width), best.Width.Ratio)
+		return fmt.Sprintf("%s: interval score %s times that of the calibrated interval",
+			c.compared(best.Method, best.Width), fault.Digits(best.Width.Ratio, 2))
 	}
 
 	return ""
@@ -144,7 +146,7 @@ func (r *Result) inUnit(e []float64, amounts func(unit string, low, high float64
 	case rms == 0:
 		return "below the noise"
 	case !same:
-		return fmt.Sprintf("%.2g %% of the data's spread", 100*rms)
+		return fault.Digits(100*rms, 2) + " % of the data's spread"
 	default:
 		return amounts(unit, rms, rms)
 	}

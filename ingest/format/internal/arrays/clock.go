@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"doubletake/ingest"
+	"doubletake/ingest/fault"
 	"doubletake/ingest/format/internal/clock"
 )
 
@@ -162,8 +163,8 @@ func (r *Reader) clockRate(c int, byUser bool) (float64, error) {
 
 	if read.Gaps {
 		r.Warn(ingest.Warn("", "clock-gaps",
-			"channel %s: its ends give %.4g Hz, its first steps %.4g Hz: the recording pauses or changes its rate; "+
-				"%.4[3]g Hz is used", r.info.Channels[c].Name, read.EndsHz, read.RateHz))
+			"channel %s: its ends give %s Hz, its first steps %s Hz: the recording pauses or changes its rate; "+
+				"%[3]s Hz is used", r.info.Channels[c].Name, fault.Digits(read.EndsHz, 4), fault.Digits(read.RateHz, 4)))
 	}
 
 	return read.RateHz, nil

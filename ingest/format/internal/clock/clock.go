@@ -332,7 +332,8 @@ func Odd(path, place string, hz float64) []ingest.Warning {
 	}
 
 	return []ingest.Warning{{Path: path, Code: "odd-rate", Text: fmt.Sprintf(
-		"%s: %.4g Hz is a rate outside 0.1 Hz … 10 MHz: is the unit of the time another than stated?", place, hz)}}
+		"%s: %s Hz is a rate outside 0.1 Hz … 10 MHz: is the unit of the time another than stated?", place,
+		fault.Digits(hz, 4))}}
 }
 
 // whole reports whether all values are whole numbers.
