@@ -92,7 +92,7 @@ func (m *Model) addedLaw(j int, z, pairs []float64, level []int) (addedLaw, erro
 	added := len(pairs)
 	conditions := all - added
 	c := newCovariance(m.Hyper[j], m.Others)
-	whitened := p.whitened(c, m.workers, z, m.ownLevels(level, all))
+	whitened := p.whitenedCovariances(c, m.workers, z, m.ownLevels(level, all))
 
 	covariance := m.addedCovariance(j, z, pairs, level)
 	u := rowMajor(all, whitened)

@@ -103,7 +103,7 @@ func (p *process) withoutSolved(rows []int, v kernel.View, first int) (*withoutR
 
 	columns := p.offsets.columns()
 	part := make([]float64, count*columns) // W_R
-	kernel.Add(count, columns, p.n-first, v.T(), rowMajor(columns, p.offsets.whitened[first*columns:]),
+	kernel.Add(count, columns, p.n-first, v.T(), rowMajor(columns, p.offsets.whitenedIndicators[first*columns:]),
 		rowMajor(columns, part))
 	if err := r.setOffsets(p.offsets, part); err != nil {
 		return nil, err

@@ -153,7 +153,11 @@ func (e *evidence) value(v, grad []float64) float64 {
 	invert(e.n, e.inverse, e.room)
 
 	if hasOffsets {
-		offsets := e.integrateOffsets()
+		offsets, err := e.integrateOffsets()
+		if err != nil {
+			return math.Inf(1)
+		}
+
 		objective -= offsets.log
 		if grad != nil {
 			e.replaceInverse(offsets)

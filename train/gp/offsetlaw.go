@@ -13,24 +13,31 @@ import (
 // numbers are standardised. The symbols are those of offsets.go: W = (K + D)⁻¹Z and G = ZᵀW.
 type offsetLaw struct {
 	labels
-	whitened []float64     // L⁻¹Z, conditions × levels
-	beta     *mat.VecDense // β, by level
-	points   []point
-	mean     *mat.VecDense // by level
-	cov      []float64     // levels × levels
-	fresh    []float64     // by label: variance of the offset of a level that was not measured
+	whitenedIndicators []float64     // L⁻¹Z, conditions × levels
+	beta               *mat.VecDense // β, by level
+	points             []point
+	mean               *mat.VecDense // by level
+	cov                []float64     // levels × levels
+	fresh              []float64     // by label: variance of the offset of a level that was not measured
 }
 
-// newOffsetLaw returns the law of the offsets given the data of a process. l are the labels of its conditions.
-func (m *Model) newOffsetLaw(p *process, l labels) *offsetLaw {
+// newOffsetLaw returns the law of the offsets given the data of a process. l are the labels of its rows.
+func (m *Model) newOffsetLaw(p *process, l labels) (*offsetLaw, error) {
 	columns := l.columns()
-	o := &offsetLaw{labels: l, whitened: l.indicators()}
-	o.beta = transposedTimes(o.whitened, p.weights, columns)
-	p.solve(o.whitened, columns)
-	_, o.points = integrate(m.grid, l.count, gram(o.whitened, o.whitened, p.n, columns), o.beta)
+	o := &offsetLaw{labels: l, whitenedIndicators: l.indicators()}
+	o.beta = transposedTimes(o.whitenedIndicators, p.weights, columns)
+	p.solve(o.whitenedIndicators, columns)
+
+	var err error
+	g := gram(o.whitenedIndicators, o.whitenedIndicators, p.n, columns)
+	_, o.points, err = integrate(m.grid, l.count, g, o.beta)
+	if err != nil {
+		return nil, err
+	}
+
 	o.setMoments()
 
-	return o
+	return o, nil
 }
 
 // setMoments sets mean, cov and fresh, which follow from points and beta.
@@ -53,12 +60,12 @@ func (o *offsetLaw) setMoments() {
 // hyperparameters do.
 func (o *offsetLaw) without(x *mat.Dense, less *mat.VecDense) (*offsetLaw, error) {
 	columns := less.Len()
-	rest := &offsetLaw{labels: o.labels, whitened: o.whitened, beta: mat.NewVecDense(columns, nil)}
+	rest := &offsetLaw{labels: o.labels, whitenedIndicators: o.whitenedIndicators, beta: mat.NewVecDense(columns, nil)}
 	rest.beta.SubVec(o.beta, less)
 
 	var g mat.SymDense
 	g.SymOuterK(-1, x.T())
-	g.AddSym(&g, gram(o.whitened, o.whitened, len(o.whitened)/columns, columns))
+	g.AddSym(&g, gram(o.whitenedIndicators, o.whitenedIndicators, len(o.whitenedIndicators)/columns, columns))
 
 	for _, p := range o.points {
 		r, err := deviations{s: p.s}.posterior(o.count, &g)
@@ -140,7 +147,7 @@ func (o *offsetLaw) shifts(level []int, u []float64, n int) []float64 {
 		}
 	}
 
-	kernel.Subtract(columns, n, len(u)/n, rowMajor(columns, o.whitened).T(), rowMajor(n, u), rowMajor(n, t))
+	kernel.Subtract(columns, n, len(u)/n, rowMajor(columns, o.whitenedIndicators).T(), rowMajor(n, u), rowMajor(n, t))
 
 	return t
 }

@@ -28,8 +28,8 @@ import (
 // MaxLabels is the number of labels whose levels may have offsets.
 const MaxLabels = 3
 
-// Grids of s, the deviation of the offsets of one label, in deviations of the outcome. Three labels take the coarse
-// grid, because the points of the grids are multiplied.
+// Grids of s, the deviation of the offsets of one label, in standard deviations of the outcome. Three labels take
+// the coarse grid, because the points of the grids are multiplied.
 var (
 	fineOffsets   = []float64{0, 0.01, 0.02, 0.035, 0.06, 0.1, 0.16, 0.25, 0.4, 0.63, 1, 1.6, 2.5}
 	coarseOffsets = []float64{0, 0.06, 0.16, 0.4, 1}
@@ -76,7 +76,9 @@ func offsetGrid(labelCount int) []deviations {
 }
 
 // logOffsetPrior returns ln of the prior probability of each deviation s, of which the first is 0. A positive deviation
-// has the density of the half-t law times its width: s times half the difference of ln s of its neighbours.
+// has the density of the half-t law times its width: s times half the difference of ln s of its neighbours. The
+// smallest and the largest positive deviation have one neighbour each, and the width is s times the difference of ln s
+// to it.
 func logOffsetPrior(s []float64) []float64 {
 	prior := make([]float64, len(s)) // not normalised
 	sum := 0.0                       // over positive deviations
@@ -164,6 +166,26 @@ func (l labels) rows(rows []int) labels {
 	return own
 }
 
+// checkLabels returns an error if there are more than MaxLabels labels. It panics if the levels do not fit the labels
+// or the rows. count is the number of levels of each label, level the level of each row, rows × labels.
+func checkLabels(count, level []int, rows int) error {
+	if len(level) != rows*len(count) {
+		panic(fmt.Sprintf("gp: %d levels of %d labels for %d rows", len(level), len(count), rows))
+	}
+
+	if len(count) > MaxLabels {
+		return fmt.Errorf("expected at most %d labels whose names have offsets, found %d", MaxLabels, len(count))
+	}
+
+	for i, v := range level {
+		if n := count[i%len(count)]; v < 0 || v >= n {
+			panic(fmt.Sprintf("gp: level %d of a label with %d", v, n))
+		}
+	}
+
+	return nil
+}
+
 // point is a point of the grid given the data.
 type point struct {
 	weight float64       // posterior probability
@@ -178,18 +200,18 @@ func (d deviations) factor(count []int, g *mat.SymDense) (s, chol []float64, err
 		s = append(s, slices.Repeat(d.s[c:c+1], n)...)
 	}
 
-	w := len(s)
+	levels := len(s)
 	raw := g.RawSymmetric()
-	chol = make([]float64, w*w)
-	for i := range w {
+	chol = make([]float64, levels*levels)
+	for i := range levels {
 		for j := range i + 1 {
-			chol[i*w+j] = s[i] * raw.Data[j*raw.Stride+i] * s[j]
+			chol[i*levels+j] = s[i] * raw.Data[j*raw.Stride+i] * s[j]
 		}
 
-		chol[i*w+i]++
+		chol[i*levels+i]++
 	}
 
-	return s, chol, Factorise(rowMajor(w, chol), w)
+	return s, chol, Factorise(rowMajor(levels, chol), levels)
 }
 
 // posterior returns R, the covariance of the offsets given the data. It fails if M is not positive definite.
@@ -199,9 +221,9 @@ func (d deviations) posterior(count []int, g *mat.SymDense) (*mat.SymDense, erro
 		return nil, err
 	}
 
-	w := len(s)
-	solved := mat.DenseCopyOf(mat.NewDiagDense(w, s)) // chol(M)⁻¹·diag(s)
-	SolveLeft(rowMajor(w, chol), rowMajor(w, solved.RawMatrix().Data), w, w)
+	levels := len(s)
+	solved := mat.DenseCopyOf(mat.NewDiagDense(levels, s)) // chol(M)⁻¹·diag(s)
+	SolveLeft(rowMajor(levels, chol), rowMajor(levels, solved.RawMatrix().Data), levels, levels)
 
 	var r mat.SymDense
 	r.SymOuterK(1, solved.T())
@@ -217,22 +239,25 @@ func (d deviations) logEvidence(count []int, g *mat.SymDense, beta *mat.VecDense
 		return math.Inf(-1)
 	}
 
-	w := len(s)
-	solved := s // chol(M)⁻¹·diag(s)·β
-	floats.Mul(solved, beta.RawVector().Data)
-	blas64.Trsv(blas.NoTrans, lower(w, chol), blas64.Vector{N: w, Data: solved, Inc: 1})
+	levels := len(s)
+	solved := make([]float64, levels) // chol(M)⁻¹·diag(s)·β
+	floats.MulTo(solved, s, beta.RawVector().Data)
+	blas64.Trsv(blas.NoTrans, lower(levels, chol), blas64.Vector{N: levels, Data: solved, Inc: 1})
 
 	log := d.log + floats.Dot(solved, solved)/2
-	for i := range w {
-		log -= math.Log(chol[i*w+i])
+	for i := range levels {
+		log -= math.Log(chol[i*levels+i])
 	}
 
 	return log
 }
 
 // integrate returns ln of the evidence relative to a process without offsets, integrated over the grid, and the points
-// of the grid with their posterior probabilities. Points of negligible probability are dropped.
-func integrate(grid []deviations, count []int, g *mat.SymDense, beta *mat.VecDense) (log float64, points []point) {
+// of the grid with their posterior probabilities. Points of negligible probability are dropped. A point at which M is
+// not positive definite has the probability 0, so that integrate returns no error for it.
+func integrate(grid []deviations, count []int, g *mat.SymDense, beta *mat.VecDense) (
+	log float64, points []point, err error,
+) {
 	logs := make([]float64, len(grid))
 	for k, d := range grid {
 		logs[k] = d.logEvidence(count, g, beta)
@@ -248,7 +273,7 @@ func integrate(grid []deviations, count []int, g *mat.SymDense, beta *mat.VecDen
 
 		r, err := d.posterior(count, g)
 		if err != nil {
-			continue
+			return 0, nil, err
 		}
 
 		points = append(points, point{weight, d.s, r})
@@ -259,14 +284,14 @@ func integrate(grid []deviations, count []int, g *mat.SymDense, beta *mat.VecDen
 		points[k].weight /= sum
 	}
 
-	return log, points
+	return log, points, nil
 }
 
 // offsetMoments returns the mean of the offsets of all levels, and the mean of their products (levels × levels).
 func offsetMoments(points []point, beta *mat.VecDense) (mean *mat.VecDense, second *mat.SymDense) {
-	w := beta.Len()
-	mean = mat.NewVecDense(w, nil)
-	second = mat.NewSymDense(w, nil)
+	levels := beta.Len()
+	mean = mat.NewVecDense(levels, nil)
+	second = mat.NewSymDense(levels, nil)
 	var pointMean mat.VecDense
 	var r mat.SymDense
 	for _, p := range points {
@@ -300,27 +325,29 @@ func transposedTimes(a, v []float64, columns int) *mat.VecDense {
 type offsetEvidence struct {
 	log    float64       // ln of the evidence, relative to the one without offsets
 	points []point       // of the grid, with their posterior probabilities
-	w      []float64     // W = (K + D)⁻¹Z, conditions × levels of all labels
+	w      []float64     // W = (K + D)⁻¹Z, rows × levels of all labels
 	beta   *mat.VecDense // β = Zᵀ(K + D)⁻¹y, by level
 }
 
 // integrateOffsets returns the evidence that offsets add, from the inverse and the weights without offsets.
-func (e *evidence) integrateOffsets() offsetEvidence {
+func (e *evidence) integrateOffsets() (offsetEvidence, error) {
 	columns := e.labels.columns()
 	z := e.labels.indicators()
 	o := offsetEvidence{w: e.inverseTimesIndicators(), beta: transposedTimes(z, e.weights, columns)}
-	o.log, o.points = integrate(e.grid, e.labels.count, gram(z, o.w, e.n, columns), o.beta)
 
-	return o
+	var err error
+	o.log, o.points, err = integrate(e.grid, e.labels.count, gram(z, o.w, e.n, columns), o.beta)
+
+	return o, err
 }
 
 // replaceInverse changes e.inverse, the lower triangle of (K + D)⁻¹, so that addGradient adds the gradient with
 // offsets.
 //
-// At a point of the grid the inverse with offsets is Q = (K + D)⁻¹ − WRWᵀ and the weights are α = w − WRβ,
-// where w = (K + D)⁻¹y. The gradient needs the mean of Q − ααᵀ over the grid. As addGradient subtracts wwᵀ,
-// replaceInverse sets the inverse to this mean plus wwᵀ: (K + D)⁻¹ − W·E[bbᵀ]·Wᵀ + w·(W·E[b])ᵀ +
-// (W·E[b])·wᵀ, where b are the offsets given the data. This needs no factor besides the one of K + D.
+// Let v = (K + D)⁻¹y be e.weights, the weights without offsets. At a point of the grid the inverse with offsets is
+// Q = (K + D)⁻¹ − WRWᵀ, and the weights are α = v − WRβ. The gradient needs the mean of Q − ααᵀ over the grid. As
+// addGradient subtracts vvᵀ, replaceInverse sets the inverse to this mean plus vvᵀ: (K + D)⁻¹ − W·E[bbᵀ]·Wᵀ +
+// v·(W·E[b])ᵀ + (W·E[b])·vᵀ, where b are the offsets given the data. This needs no factor besides the one of K + D.
 func (e *evidence) replaceInverse(o offsetEvidence) {
 	n := e.n
 	columns := e.labels.columns()
@@ -339,7 +366,7 @@ func (e *evidence) replaceInverse(o offsetEvidence) {
 	}
 }
 
-// inverseTimesIndicators returns W = (K + D)⁻¹Z (conditions × levels of all labels), from the lower triangle of the
+// inverseTimesIndicators returns W = (K + D)⁻¹Z (rows × levels of all labels), from the lower triangle of the
 // inverse. A row of Z is 1 in the column of each of its levels and otherwise 0, so that elements of the inverse are
 // only added.
 func (e *evidence) inverseTimesIndicators() []float64 {
@@ -364,24 +391,4 @@ func (e *evidence) inverseTimesIndicators() []float64 {
 	}
 
 	return product
-}
-
-// checkLabels returns an error if there are more than MaxLabels labels. It panics if the levels do not fit the labels
-// or the rows. count is the number of levels of each label, level the level of each row, rows × labels.
-func checkLabels(count, level []int, rows int) error {
-	if len(level) != rows*len(count) {
-		panic(fmt.Sprintf("gp: %d levels of %d labels for %d rows", len(level), len(count), rows))
-	}
-
-	if len(count) > MaxLabels {
-		return fmt.Errorf("expected at most %d labels whose names have offsets, found %d", MaxLabels, len(count))
-	}
-
-	for i, v := range level {
-		if n := count[i%len(count)]; v < 0 || v >= n {
-			panic(fmt.Sprintf("gp: level %d of a label with %d", v, n))
-		}
-	}
-
-	return nil
 }

@@ -132,7 +132,7 @@ func (m *Model) posterior(ctx context.Context, x []float64, pairs float64, level
 	own := m.knownCurves(known, n)
 	c := newCovariance(m.Hyper[0], m.Others)
 	nugget := m.Hyper[0].Nugget * m.Hyper[0].Nugget
-	whitened := m.process[0].whitened(c, m.workers, z, own)
+	whitened := m.process[0].whitenedCovariances(c, m.workers, z, own)
 	cov := make([]float64, n*n)
 	noise := make([]float64, n)
 	parallel.Do(m.workers, n, func(i int) {
@@ -291,14 +291,14 @@ func (p *Posterior) size() int { return p.latentRows() + len(p.newLevels) + len(
 // latentRows returns the number of rows of a process.
 func (p *Posterior) latentRows() int { return p.conditions * p.rows }
 
-// whitened returns U = L⁻¹K(X, z), p.n × conditions, for the covariances K of the process's data with the latent
-// function at the standardised conditions z. UᵀU is how much the data lower the covariances at z. own has the levels of
-// the conditions that have curves; nil: none has.
-func (p *process) whitened(c covariance, workers int, z []float64, own []int) []float64 {
+// whitenedCovariances returns U = L⁻¹K(X, z), p.n × conditions, for the covariances K of the process's data with the
+// latent function at the standardised conditions z. UᵀU is how much the data lower the covariances at z. own has the
+// levels of the conditions that have curves; nil: none has.
+func (p *process) whitenedCovariances(c covariance, workers int, z []float64, own []int) []float64 {
 	conditions := len(z) / len(c.linear)
 	u := make([]float64, p.n*conditions)
 	parallel.Do(workers, p.n, func(i int) {
-		p.covariances(c, u[i*conditions:(i+1)*conditions], i, z, own)
+		p.covariancesOfRow(c, u[i*conditions:(i+1)*conditions], i, z, own)
 	})
 
 	p.solve(u, conditions)
@@ -431,7 +431,7 @@ func (p *Posterior) together(lists [][]int) []part {
 // addGains adds to gains what process j contributes to the gain of each list of conditions.
 func (p *Posterior) addGains(j int, lists [][]int, weight, gains []float64) error {
 	size := p.size()
-	known := p.covariances(j, slices.Concat(lists...))
+	known := p.covariancesNow(j, slices.Concat(lists...))
 	for k, conditions := range lists {
 		learned, err := p.learn(j, known, conditions)
 		if err != nil {
@@ -458,7 +458,7 @@ func (p *Posterior) addGains(j int, lists [][]int, weight, gains []float64) erro
 // Measure changes p to what it would be after the given conditions were measured. p is not defined after an error.
 func (p *Posterior) Measure(conditions []int) error {
 	return parallel.Try(runtime.GOMAXPROCS(0), len(p.processes), func(j int) error {
-		learned, err := p.learn(j, p.covariances(j, conditions), conditions)
+		learned, err := p.learn(j, p.covariancesNow(j, conditions), conditions)
 		if err != nil {
 			return err
 		}
@@ -472,9 +472,9 @@ func (p *Posterior) Measure(conditions []int) error {
 // covarianceRows are some rows of the covariance of all unknowns, by the number of the unknown.
 type covarianceRows map[int][]float64
 
-// covariances returns the rows of the covariance of process j that measurements of the given conditions depend on,
+// covariancesNow returns the rows of the covariance of process j that measurements of the given conditions depend on,
 // after what was measured.
-func (p *Posterior) covariances(j int, conditions []int) covarianceRows {
+func (p *Posterior) covariancesNow(j int, conditions []int) covarianceRows {
 	var unknowns []int
 	for _, row := range rowsOf(conditions, p.rows) {
 		unknowns = append(unknowns, row)
@@ -554,8 +554,8 @@ func (p *Posterior) before(j, a, b int) float64 {
 	}
 }
 
-// covariance returns the covariance of two unknowns of process j after what was measured. It rounds as covariances
-// does.
+// covariance returns the covariance of two unknowns of process j after what was measured. It rounds as
+// covariancesNow does.
 func (p *Posterior) covariance(j, a, b int) float64 {
 	v := p.before(j, a, b)
 	size := p.size()

@@ -117,7 +117,11 @@ func (m *Model) factorised(j int, factor []float64) (process, error) {
 	p := process{n: n, x: data.x, factor: factor, weights: slices.Clone(data.y), own: m.ownLevels(data.level, n)}
 	solveVector(p.factor, p.weights)
 	if len(m.Labels) > 0 {
-		p.offsets = m.newOffsetLaw(&p, labels{m.Labels, data.level})
+		var err error
+		p.offsets, err = m.newOffsetLaw(&p, labels{m.Labels, data.level})
+		if err != nil {
+			return process{}, fmt.Errorf("outcome column %d, offsets of %d levels: %w", m.first+j, len(data.level), err)
+		}
 	}
 
 	return p, nil
@@ -227,7 +231,7 @@ func (p *process) latent(c covariance, z []float64, own []int) (mean, variance, 
 	n := len(z) / len(c.linear)
 	k := make([]float64, p.n*n)
 	for i := range p.n {
-		p.covariances(c, k[i*n:(i+1)*n], i, z, own)
+		p.covariancesOfRow(c, k[i*n:(i+1)*n], i, z, own)
 	}
 
 	mean = make([]float64, n)
@@ -262,9 +266,9 @@ func (p *process) variances(c covariance, z, whitened []float64) []float64 {
 	return variance
 }
 
-// covariances sets dst to the covariances of row i of the data with the latent function at the standardised conditions
-// z. own has the levels of these conditions that have curves; nil: none has.
-func (p *process) covariances(c covariance, dst []float64, i int, z []float64, own []int) {
+// covariancesOfRow sets dst to the covariances of row i of the data with the latent function at the standardised
+// conditions z. own has the levels of these conditions that have curves; nil: none has.
+func (p *process) covariancesOfRow(c covariance, dst []float64, i int, z []float64, own []int) {
 	columns := len(c.linear)
 	row := p.x[i*columns : (i+1)*columns]
 	c.row(dst, row, z)
@@ -326,7 +330,7 @@ func (p *process) inverse() *covarianceInverse {
 	inv := &covarianceInverse{matrix: matrix}
 	if p.offsets != nil {
 		columns := p.offsets.columns()
-		inv.w = slices.Clone(p.offsets.whitened)
+		inv.w = slices.Clone(p.offsets.whitenedIndicators)
 		blas64.Trsm(blas.Left, blas.Trans, 1, lower(p.n, p.factor),
 			blas64.General{Rows: p.n, Cols: columns, Stride: columns, Data: inv.w})
 	}

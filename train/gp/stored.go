@@ -187,8 +187,8 @@ func ascend(v []int, limit int) bool {
 // MarshalJSON writes Stored.
 func (m *Model) MarshalJSON() ([]byte, error) { return json.Marshal(m.Stored()) }
 
-// UnmarshalJSON reads what MarshalJSON wrote, checks it, and factorises the covariance of the conditions. LeaveOut
-// panics on the result.
+// UnmarshalJSON reads what MarshalJSON wrote, checks it, and factorises the covariance of the conditions. The
+// result has no training rows that LeaveOut could leave out.
 func (m *Model) UnmarshalJSON(data []byte) error {
 	var s Data
 	if err := json.Unmarshal(data, &s); err != nil {

@@ -3,14 +3,14 @@ package gp
 import (
 	"context"
 
-	"doubletake/internal/lists"
-
 	"gonum.org/v1/gonum/floats"
+
+	"doubletake/internal/lists"
 )
 
 // This file says where a process errs more than it claims. A process is equally uncertain at equal distances from its
-// data. But the outcome may jump in one region and be smooth elsewhere: at a jump, errors at conditions that are left
-// out are large for their claims.
+// data. But the outcome may jump in one region and be smooth elsewhere. If a condition near a jump is left out, its
+// squared error is large, compared with the variance that the process predicts there.
 
 // localPrior is the weight of the mean over all conditions in a local scale. The mean counts as much as this number of
 // conditions at the same place.
@@ -19,10 +19,10 @@ const localPrior = 2.0
 // mostLeftOut is the largest number of rows whose errors make local scales.
 const mostLeftOut = 400
 
-// localScales returns by how much the squared errors at the standardised conditions z are larger than the mean of the
-// process of the only outcome of m. With the squared error over its variance q of each row that is left out, the mean
-// q̄ of these ratios, and the correlation ρ of the Matérn kernels with this row, the scale is (w·q̄ + Σρq)/(w + Σρ)/q̄,
-// where w is localPrior.
+// localScales returns, for each of the standardised conditions z, the factor by which the variance of the process of
+// the only outcome of m is too small there, relative to its average over the data. q is the squared error of a row that
+// is left out, over its predicted variance, and q̄ is the mean of q over the rows. ρ is the correlation of the Matérn
+// kernels of the condition with a row. The factor is (w·q̄ + Σρq)/(w + Σρ)/q̄, where w is localPrior.
 func (m *Model) localScales(ctx context.Context, z []float64) ([]float64, error) {
 	p := &m.process[0]
 	rows := lists.Evenly(lists.Numbers(p.n), mostLeftOut)
@@ -64,7 +64,8 @@ func (m *Model) stationary() covariance {
 }
 
 // errorRatios returns, for each of some rows of the process of the only outcome of m, the squared error over its
-// variance if the row is left out.
+// variance if the row is left out. The variances are positive, because Q of withoutRows is positive definite. After an
+// error only some of the ratios are set.
 func (m *Model) errorRatios(ctx context.Context, rows []int) ([]float64, error) {
 	var single [][]int
 	for _, i := range rows {
