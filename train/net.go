@@ -8,46 +8,46 @@ import (
 	"doubletake/train/kernel"
 )
 
-// rowBlock is the number of network rows that a trainer computes together. It is small enough
-// that the activations and gradients of a block stay in the cache. It must be a multiple of
-// kernel.RowStep, and must not change, because it determines the order of summation.
+// rowBlock is the number of network rows that a trainer computes together. It is small enough that the activations and
+// gradients of a block stay in the cache. It must be a multiple of kernel.RowStep, and must not change, because it
+// determines the order of summation.
 const rowBlock = 96
 
 // layout is the shape of a network and the places of its parameters in one slice. Layers 0 … depth−1 are hidden.
 // Layer depth is the head: its outputs are the means, then the raw variances. The weights of a hidden layer are stored
-// [input][output], and those of the head [output][input], so that its gradient is a vector operation along the
-// wide side. Package kernel requires padding.
+// [input][output]. The head has few outputs and many inputs. Its weights are stored [output][input], because kernels
+// work along the last index. Package kernel requires padding.
 type layout struct {
 	inputs, outcomes int
 	flag             int   // number of inputs that say whether an outcome is fed back: 0 or 1
-	heads            int   // outputs of the head, 2·outcomes
-	width            []int // widths of the hidden layers
+	headOut          int   // number of outputs of the head, 2·outcomes
+	width            []int // widths of the hidden layers, of which there is at least one
 
 	ldIn  int   // number of inputs of layer 0, padded: the row stride of its input
 	pad   []int // widths of the hidden layers, padded
-	headK int   // heads padded to kernel.KStep: rows of the head's weights
-	headN int   // heads padded to kernel.Lane: columns of the head's output
+	headK int   // headOut padded to kernel.KStep: rows of the head's weights
+	headN int   // headOut padded to kernel.Lane: columns of the head's output
 	w, b  []int // [layer]: offset of its weights, and of its biases, in the parameters
 	size  int   // number of parameters, with padding
 }
 
 // newLayout returns the layout of a network with hidden layers of those widths.
 func newLayout(inputs, outcomes, flag int, width []int) *layout {
-	l := &layout{inputs: inputs, outcomes: outcomes, flag: flag, heads: 2 * outcomes, width: width}
+	l := &layout{inputs: inputs, outcomes: outcomes, flag: flag, headOut: 2 * outcomes, width: width}
 	l.ldIn = kernel.PadK(l.inputs + l.outcomes + l.flag)
 	previous := l.ldIn // padded width of the layer before
 	for _, h := range l.width {
 		padded := kernel.PadLane(h)
 		l.pad = append(l.pad, padded)
 		l.w = append(l.w, l.size)
-		l.size += kernel.PadLane(previous * padded)
+		l.size += previous * padded
 		l.b = append(l.b, l.size)
 		l.size += padded
 		previous = padded
 	}
 
-	l.headK = kernel.PadK(l.heads)
-	l.headN = kernel.PadLane(l.heads)
+	l.headK = kernel.PadK(l.headOut)
+	l.headN = kernel.PadLane(l.headOut)
 	l.w = append(l.w, l.size)
 	l.size += l.headK * previous
 	l.b = append(l.b, l.size)
@@ -70,7 +70,7 @@ func (l *layout) fanIn(i int) int {
 // fanOut returns the number of outputs of layer i.
 func (l *layout) fanOut(i int) int {
 	if i == l.depth() {
-		return l.heads
+		return l.headOut
 	}
 	return l.width[i]
 }
@@ -101,7 +101,7 @@ type net[T kernel.Float] struct {
 // cacheLine is the size of a line of the processor's cache in bytes.
 const cacheLine = 64
 
-// aligned returns a slice of n zeros that begins at a cache line.
+// aligned returns a slice of n zeros that begins at a cache line, so that vectors of padded rows do not cross lines.
 func aligned[T kernel.Float](n int) []T {
 	size := int(unsafe.Sizeof(T(0)))
 	s := make([]T, n+cacheLine/size)

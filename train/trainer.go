@@ -241,7 +241,7 @@ func (t *trainer[T]) lossBlock(data []T, idx []int32, swapped []bool, norm float
 
 	ld := t.headN
 	for r := range n {
-		o := t.o[r*ld : r*ld+t.heads]
+		o := t.o[r*ld : r*ld+t.headOut]
 
 		mu := t.mu[r*d : (r+1)*d]
 		raw := t.raw[r*d : (r+1)*d]
@@ -255,7 +255,7 @@ func (t *trainer[T]) lossBlock(data []T, idx []int32, swapped []bool, norm float
 		t.beta)
 
 	for r := range n {
-		o := t.do[r*ld : r*ld+t.heads]
+		o := t.do[r*ld : r*ld+t.headOut]
 
 		gmu := t.gmu[r*d : (r+1)*d]
 		graw := t.graw[r*d : (r+1)*d]

@@ -67,7 +67,8 @@ func (c cells) at(k int) []float64 {
 }
 
 // collapsed contains the distinct conditions of a set with the means of all their measurements. The weight of a row is
-// the number of pairs that it counts as, so that a repeat counts once although it is in several pairs.
+// the number of pairs that it counts as. For example, three repeats make three pairs of weight ½, and so count as three
+// measurements.
 type collapsed struct {
 	n     int       // number of conditions
 	index []int     // condition of each row
@@ -76,7 +77,8 @@ type collapsed struct {
 	count []float64 // number of measurements of each condition, two for each pair
 }
 
-// collapse returns the distinct conditions of a set, in order of first appearance.
+// collapse returns the distinct conditions of a set, in order of first appearance. Weights must be positive, as
+// triplets.Set.Check requires.
 func collapse(d triplets.Set) collapsed {
 	index, x := triplets.Index(d.X, d.In)
 	c := collapsed{n: len(x) / d.In, index: index, x: x}

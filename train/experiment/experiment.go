@@ -19,7 +19,7 @@ type Experiment struct {
 	Outcomes []string              // outcomes that are asked for; none: all that vary
 	Splits   []Split               // what is held out
 	Honest   honest.Settings       // how intervals are calibrated
-	Form     string                // how the calibrated process sees inputs and outcomes
+	Form     string                // form of the calibrated process: form.Raw, form.Auto or the name of a form
 	Network  train.Config          // settings of networks, without a seed
 	Estimate train.EstimateOptions // how the covariance of two answers is computed
 	Seeds    int                   // trainings of each split
@@ -43,10 +43,10 @@ type Experiment struct {
 // Campaign contains what is known of the conditions of a campaign.
 type Campaign struct {
 	Conditions []string         // conditions of numbers
-	Labels     []string         // columns of text by which rows are split or grouped
 	Texts      []string         // all columns of text
-	Measured   []string         // outcomes; nil if they are not known
+	Labels     []string         // the Texts by which rows are split or grouped
 	Things     []string         // labels that name things or occasions, whose offsets are modelled
+	Measured   []string         // outcomes; nil if they are not known
 	Known      condition.Rows   // conditions of the recordings; nil if they are not known
 	Points     condition.Points // set points of conditions, as far as they are known
 	MostPairs  int              // largest number of pairs that a row of Known gives; 0 if it is not known
@@ -75,7 +75,7 @@ func (c *Campaign) Values(name string) ([]float64, error) {
 		return nil, err
 	}
 
-	values, _ := rows.Floats(name) // otherwise only the files state them
+	values, _ := rows.Floats(name) // an error says that only files state the condition
 
 	return holdout.Distinct(values), nil
 }
@@ -87,7 +87,7 @@ func (c *Campaign) Names(label string) ([]string, error) {
 		return nil, err
 	}
 
-	names, _ := rows.Strings(label)
+	names, _ := rows.Strings(label) // an error says that only files state the label
 
 	return holdout.Distinct(names), nil
 }

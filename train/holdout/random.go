@@ -16,8 +16,8 @@ const Random = "random"
 type random struct {
 	nothing
 	share  float64
-	split  string   // name of the split, which decides the draw
-	inputs []string // inputs of the network, whose values are the conditions
+	split  string   // name of the split, which decides the draw together with the conditions; set by forSplit
+	inputs []string // inputs of the network, whose values are the conditions; set by forSplit
 }
 
 // newRandom returns a holdout of a random share of the conditions. share must have one number above 0 and below 1.
@@ -37,6 +37,8 @@ func (r random) Conditions() []string           { return r.inputs }
 func (r random) Holds(string, float64) bool     { return true }
 func (r random) HoldsLabel(string, string) bool { return true }
 
+// Held returns the rows of the drawn conditions. forSplit must have set the inputs: without them all rows are one
+// condition, and are held out.
 func (r random) Held(rows Rows) ([]bool, error) {
 	names := make([]string, rows.Rows()) // names of the conditions, such as "rpm=3000,blades=2,"
 	for _, input := range r.inputs {
@@ -50,14 +52,14 @@ func (r random) Held(rows Rows) ([]bool, error) {
 		}
 	}
 
-	drawn := Draw(r.split+"\x00held out", names, r.share)
+	drawn := draw(r.split+"\x00held out", names, r.share)
 
-	var list []bool
-	for _, n := range names {
-		list = append(list, drawn[n])
+	held := make([]bool, len(names))
+	for i, n := range names {
+		held[i] = drawn[n]
 	}
 
-	return list, nil
+	return held, nil
 }
 
 func (r random) forSplit(split string, inputs []string) Holdout {
@@ -67,9 +69,9 @@ func (r random) forSplit(split string, inputs []string) Holdout {
 	return r
 }
 
-// Draw returns a random share of the distinct names, rounded up to a whole number. Hashes of stream and name decide
+// draw returns a random share of the distinct names, rounded up to a whole number. Hashes of stream and name decide
 // which, so that the order of the names does not matter.
-func Draw(stream string, names []string, share float64) map[string]bool {
+func draw(stream string, names []string, share float64) map[string]bool {
 	names = slices.Compact(slices.Sorted(slices.Values(names)))
 	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(hash(stream, a), hash(stream, b)) })
 

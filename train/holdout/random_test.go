@@ -90,7 +90,7 @@ func TestDrawRoundsUp(t *testing.T) {
 		for hundredths := 1; hundredths < 100; hundredths++ {
 			want := (hundredths*n + 99) / 100
 			share := float64(hundredths) / 100
-			assert.Len(t, Draw("s", names, share), want, "a share of %g of %d", share, n)
+			assert.Len(t, draw("s", names, share), want, "a share of %g of %d", share, n)
 		}
 	}
 }

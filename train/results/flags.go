@@ -16,8 +16,8 @@ type Flags struct {
 	Test  []score.Flag `json:"test"`
 }
 
-// Diagnose checks the identities of the theory (docs/method.md#diagnostics) on
-// the distinct conditions of the training and of the test part.
+// Diagnose checks the identities of the theory (docs/method.md#diagnostics) on the distinct conditions of the training
+// and of the test part.
 func Diagnose(set triplets.Set, est *train.Estimates) Flags {
 	return Flags{Train: diagnosePart(set, triplets.Train, est), Test: diagnosePart(set, triplets.Test, est)}
 }

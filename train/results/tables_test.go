@@ -1,21 +1,23 @@
 package results
 
 import (
+	"encoding/json"
 	"math"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"doubletake/ingest/table"
 	"doubletake/ingest/table/tabletest"
+	"doubletake/internal/testfile"
 	"doubletake/report/pairs"
 	"doubletake/train"
 	"doubletake/train/baseline"
 	"doubletake/train/triplets"
-
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // levels returns a table and a set of three triplets at two conditions, in dB, whose scale has mean 10 and deviation 2.
@@ -85,8 +87,10 @@ func TestPredictionTable(t *testing.T) {
 
 	answers, err := ReadPredictions(got, set)
 	require.NoError(t, err)
-	assert.Equal(t, []float64{0, 12, 0}, answers.Kappa)
-	assert.Equal(t, []float64{-1, 8, -1}, answers.Cov)
+	assert.Equal(t, triplets.Answers{
+		Mu: []float64{11, 8, 11}, Var: []float64{4, 1, 4}, CovRaw: []float64{2, 0.5, 2}, Cov: []float64{-1, 8, -1},
+		Delta: []float64{0.25, -1, 0.25}, Kappa: []float64{0, 12, 0}, ZigZag: []float64{0.5, 2, 0.5},
+	}, answers)
 }
 
 // A table of predictions with other rows than the set, or without a column, is refused.
@@ -137,6 +141,7 @@ func TestMethodTable(t *testing.T) {
 
 	answers, err := ReadMethod(got, set)
 	require.NoError(t, err)
+	assert.Equal(t, p.Mu, answers.Mu)
 	assert.Equal(t, p.Total, answers.Var)
 	assert.Equal(t, p.Epistemic, answers.Cov)
 
@@ -166,8 +171,8 @@ func TestHistoryTable(t *testing.T) {
 	assert.Equal(t, 7.0, losses[1])
 }
 
-// The identities are checked on the distinct conditions of each part. The covariance is above the variance at the
-// condition of the test part, which is reported for this part alone.
+// The identities are checked on the distinct conditions of each part. At the condition of the test part the covariance
+// is above the variance. Expected: a flag of the test part, and an empty list of the training part.
 func TestDiagnose(t *testing.T) {
 	_, set := levels(t)
 	est := &train.Estimates{Answers: triplets.Answers{
@@ -176,7 +181,6 @@ func TestDiagnose(t *testing.T) {
 	}}
 
 	flags := Diagnose(set, est)
-	assert.NotNil(t, flags.Train, "JSON has an empty list")
 	assert.Empty(t, flags.Train)
 	require.Len(t, flags.Test, 1)
 	assert.Equal(t, "cov-above-var", flags.Test[0].Code)
@@ -184,6 +188,11 @@ func TestDiagnose(t *testing.T) {
 
 	path := filepath.Join(t.TempDir(), "flags.json")
 	require.NoError(t, flags.Write(path))
+
+	var stored map[string]any
+	require.NoError(t, json.Unmarshal(testfile.Read(t, path), &stored))
+	assert.Equal(t, []any{}, stored["train"], "an empty list, and not null")
+	assert.Len(t, stored["test"], 1)
 
 	err := flags.Write(filepath.Join(path, "no"))
 	require.Error(t, err)
