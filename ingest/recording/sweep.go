@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"doubletake/ingest"
+	"doubletake/ingest/format/text"
 	"doubletake/ingest/vocabulary"
 )
 
@@ -62,22 +63,23 @@ const (
 
 // FindSweep returns the first channel that is called as a setting, and takes several values in a run. All channels of
 // the run's length are looked at, also those that are not of the run. isSound tells whether the channels of the run are
-// microphones, whose settings may vary during a recording. FindSweep returns false if there is no such channel, or if
-// the channels cannot be read: whoever reads the samples of the run reports the error.
+// microphones, whose settings may vary during a recording. FindSweep returns false if there is no such channel. It
+// passes over channels that cannot be read: if they are of the run, reading their samples fails with an error.
 func FindSweep(reader ingest.Reader, run ingest.Run, isSound bool) (Sweep, bool) {
 	info := reader.Info()
 	own := info.Channels[run.Recordings[0].Channels[0]]
 	begin, end := run.Interval(own.Samples)
+	end = min(end, own.Samples)
 	isTable := mayBeTable(own, end-begin)
 	for k, channel := range info.Channels {
-		name := channel.Name[strings.LastIndexAny(channel.Name, "/.")+1:]
-		isOfRun := channel.Samples == own.Samples && !channel.IsTime()
-		if !isOfRun || !isSettingName(name) {
+		name := text.LastPart(channel.Name)
+		hasRunsLength := channel.Samples == own.Samples
+		if !hasRunsLength || channel.IsTime() || !isSettingName(name) {
 			continue
 		}
 
-		values, err := readSpread(reader, k, begin, min(end, channel.Samples))
-		if err != nil {
+		values, ok := readSpread(reader, k, begin, end)
+		if !ok {
 			continue
 		}
 
@@ -122,8 +124,13 @@ func isSettingName(name string) bool {
 	return has(vocabulary.Settings) && !isOther
 }
 
-// readSpread reads the samples of a channel from begin to end, or sweepBlocks blocks of them.
-func readSpread(reader ingest.Reader, channel int, begin, end int64) ([]float64, error) {
+// readSpread reads the samples of a channel from begin to end, or sweepBlocks blocks of them. It returns false if they
+// cannot be read.
+func readSpread(reader ingest.Reader, channel int, begin, end int64) (values []float64, ok bool) {
+	if begin >= end {
+		return nil, true
+	}
+
 	blocks := int64(1)
 	block := end - begin
 	if block > sweepBlocks*sweepBlock {
@@ -131,7 +138,7 @@ func readSpread(reader ingest.Reader, channel int, begin, end int64) ([]float64,
 		block = sweepBlock
 	}
 
-	values := make([]float64, max(0, blocks*block))
+	values = make([]float64, blocks*block)
 	for i := range blocks {
 		start := begin
 		if blocks > 1 {
@@ -139,16 +146,13 @@ func readSpread(reader ingest.Reader, channel int, begin, end int64) ([]float64,
 		}
 
 		n, err := reader.Read([]int{channel}, start, [][]float64{values[i*block : (i+1)*block]})
-		if int64(n) < block {
-			return nil, errors.Join(fmt.Errorf("read channel %d", channel), err)
-		}
-
-		if err != nil && !errors.Is(err, io.EOF) {
-			return nil, err
+		hasFailed := err != nil && !errors.Is(err, io.EOF)
+		if hasFailed || int64(n) < block {
+			return nil, false
 		}
 	}
 
-	return values, nil
+	return values, true
 }
 
 // Limits of the values of a setting.
@@ -164,9 +168,12 @@ const (
 // angleName matches names of angles, which may scatter about 0.
 var angleName = vocabulary.Whole(`.*(alpha|aoa|α|beta|β|theta|θ|phi|psi|pitch|yaw|roll|angle|winkel|incid|tilt).*`)
 
-// AreSettings reports whether values that follow each other, none equal to the one before it, were set: they go up and
-// down with few turns, or they are round numbers, or each of them occurs equally often. Scattering values, and values
-// that drift by little, were measured. Numbers of rows are not settings.
+// AreSettings reports whether values that follow each other, none equal to the one before it, were set. They were, if
+//   - they go up and down with few turns, and are far apart or round numbers; or
+//   - each value occurs once, and they are far apart and round numbers; or
+//   - each value occurs equally often, and they are far apart.
+//
+// Other values were measured: they scatter, or drift by little. Numbers of rows are not settings.
 func AreSettings(name, unit string, values []float64) bool {
 	distinct := slices.Compact(slices.Sorted(slices.Values(values)))
 	n := len(distinct)
@@ -184,7 +191,7 @@ func AreSettings(name, unit string, values []float64) bool {
 	isNarrow := spread < mostNarrow*math.Abs(sum)/float64(len(values))
 	isInDegrees := angleName.MatchString(name) && !strings.Contains(strings.ToLower(name+unit), "rad")
 	isScatter := isInDegrees && spread < leastAngleDeg
-	isCounter := len([]rune(name)) == 1 && countsUp(values)
+	isCounter := len([]rune(name)) == 1 && countsUp(values) // n may be the number of the row or a shaft speed
 	if isNarrow || isScatter || isCounter {
 		return false
 	}
@@ -245,7 +252,7 @@ func isPath(values []float64, spread float64) bool {
 // areRound reports whether all values, which are sorted, are multiples of a tenth of the power of ten below their
 // range, such as 2000, 2500 and 8000 of 100.
 func areRound(values []float64) bool {
-	const tolerance = 1e-6 // of a step
+	const tolerance = 1e-6 // relative to the value, and for values below a step relative to the step
 	step := math.Pow(10, math.Floor(math.Log10(values[len(values)-1]-values[0]))-1)
 
 	return !slices.ContainsFunc(values, func(v float64) bool {

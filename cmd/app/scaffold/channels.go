@@ -9,6 +9,7 @@ import (
 
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
+	"doubletake/ingest/format/text"
 	"doubletake/ingest/role"
 	"doubletake/ingest/vocabulary"
 	"doubletake/internal/lists"
@@ -20,9 +21,6 @@ const (
 	soundRateHz     = 2000
 	soundRateTextHz = 5000
 )
-
-// lastPart returns the last part of the name of a channel: Fx of /run1/Fx.
-func lastPart(channel string) string { return channel[strings.LastIndexAny(channel, "/.")+1:] }
 
 // hasSamples reports whether a channel has samples of a measured quantity, not of the time.
 func hasSamples(channel ingest.Channel) bool { return channel.Role() == "" && channel.Samples > 1 }
@@ -103,7 +101,7 @@ func (p *plan) chooseChannels(files []string, info ingest.Info) {
 func areLoads(channels []ingest.Channel, used []int) bool {
 	loads := 0
 	for _, k := range used {
-		column := role.Called(lastPart(channels[k].Name), "")
+		column := role.Called(text.LastPart(channels[k].Name), "")
 		if column.HasWord(vocabulary.Outcomes) && !column.HasWord(vocabulary.Sound) {
 			loads++
 		}
@@ -199,7 +197,7 @@ func (p *plan) takePerChannel(info ingest.Info) {
 			continue
 		}
 
-		name := vocabulary.ConditionIn(lastPart(channel.Name))
+		name := vocabulary.ConditionIn(text.LastPart(channel.Name))
 		isTaken := func(entry config.NamedString) bool { return entry.Name == name }
 		isKnown := p.sheet.HasCondition(name) || slices.ContainsFunc(p.InFile, isTaken)
 		switch {

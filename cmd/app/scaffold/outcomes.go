@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode"
 
+	"doubletake/ingest/format/text"
 	"doubletake/ingest/role"
 	"doubletake/ingest/vocabulary"
 	"doubletake/internal/lists"
@@ -56,7 +57,7 @@ const (
 // shortest do not count.
 func (p *plan) liftAndDrag(shortest int) (columns []config.NamedString) {
 	for i, channel := range p.Channels {
-		base := strings.ToLower(lastPart(channel))
+		base := strings.ToLower(text.LastPart(channel))
 		name := vocabulary.LiftAndDrag[strings.TrimSuffix(base, "_n")]
 		if name == "" || len(base) < shortest {
 			continue

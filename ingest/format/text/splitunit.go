@@ -45,6 +45,33 @@ func SplitUnit(head string) (name, unit string) {
 	return name, unit
 }
 
+// LastPart returns the last part of the path of a channel with its unit: "U (m/s)" of "Log/U (m/s)". A slash or a point
+// in the unit does not separate parts.
+func LastPart(channel string) string {
+	return channel[strings.LastIndexAny(beforeUnit(channel), "/.")+1:]
+}
+
+// beforeUnit returns a name up to the brackets at its end, or up to a known unit behind a blank.
+func beforeUnit(name string) string {
+	name = strings.TrimRight(name, " \t")
+	if name == "" {
+		return name
+	}
+
+	bracket := strings.IndexByte(closers, name[len(name)-1])
+	if bracket >= 0 {
+		if i := strings.LastIndexByte(name, openers[bracket]); i > 0 {
+			return beforeUnit(name[:i]) // there may be two: "U [m/s] (mean)"
+		}
+	}
+
+	if i := strings.LastIndexByte(name, ' '); i > 0 && slices.Contains(knownUnits, name[i+1:]) {
+		return name[:i]
+	}
+
+	return name
+}
+
 // splitPlainUnit separates a unit without brackets: Fx/N, Kraft in N, "Force, N", speed m/s.
 func splitPlainUnit(s string) (name, unit string) {
 	i := strings.LastIndexByte(s, ' ')

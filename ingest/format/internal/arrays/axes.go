@@ -8,6 +8,7 @@ import (
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/format/internal/clock"
+	"doubletake/ingest/format/text"
 )
 
 // Axes returns the index in dims of the axis that is time. It is the first of these that exists:
@@ -80,14 +81,11 @@ func Axes(dims []int64, names []string, clockSamples int64, options ingest.Array
 // IsTime reports whether the name of an array or an axis, or the last name of its path, is a name of time or of the
 // number of a sample.
 func IsTime(name string) bool {
-	last := strings.ToLower(leaf(name))
+	last := strings.ToLower(text.LastPart(name))
 	_, isTime := clock.Named(last, "")
 
 	return isTime || last == "sample" || last == "samples"
 }
-
-// leaf returns the last name of a path such as /a/b or a.b.
-func leaf(name string) string { return name[strings.LastIndexAny(name, "/.")+1:] }
 
 // countChannels returns the number of channels of an array whose time runs along the given axis. If there are more than
 // maxChannels, it returns a number above maxChannels, which need not be the exact one: the product may not fit.

@@ -9,6 +9,7 @@ import (
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/format/internal/clock"
+	"doubletake/ingest/format/text"
 )
 
 // findClock marks the channel of each group that contains the time, its clock. The channels of the group that are as
@@ -105,7 +106,7 @@ func (r *Reader) clockOf(group []int) int {
 	}
 
 	found, warnings := clock.Find(r, group, func(c int) []string {
-		last := leaf(r.info.Channels[c].Name)
+		last := text.LastPart(r.info.Channels[c].Name)
 		return []string{last, last[strings.LastIndexByte(last, '-')+1:]} // Time of Ds01-Time
 	})
 	if found < 0 && r.steady(group[0]) {

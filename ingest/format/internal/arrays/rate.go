@@ -12,6 +12,7 @@ import (
 	"doubletake/ingest/condition"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/format/internal/clock"
+	"doubletake/ingest/format/text"
 	"doubletake/ingest/units"
 )
 
@@ -137,7 +138,7 @@ func (r *Reader) readMembers(channel int) {
 // isClockMember reports whether a channel has the name of a clock.
 func (r *Reader) isClockMember(channel int) bool {
 	c := r.info.Channels[channel]
-	_, isTime := clock.Named(leaf(c.Name), c.Unit)
+	_, isTime := clock.Named(text.LastPart(c.Name), c.Unit)
 
 	return isTime
 }

@@ -8,6 +8,7 @@ import (
 	"regexp"
 
 	"doubletake/ingest/fault"
+	"doubletake/ingest/format/text"
 )
 
 // frequencyName matches names of channels that contain frequencies, such as freq or Frequency (Hz).
@@ -27,7 +28,7 @@ func (r *Reader) TimeSeries(channels []int) error {
 	asked := r.info.Channels[channels[0]]
 	for i, channel := range r.info.Channels {
 		fits := channel.Samples == asked.Samples && channel.Samples >= leastFrequencies
-		if !fits || !frequencyName.MatchString(leaf(channel.Name)) {
+		if !fits || !frequencyName.MatchString(text.LastPart(channel.Name)) {
 			continue
 		}
 
