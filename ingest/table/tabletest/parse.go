@@ -2,8 +2,6 @@ package tabletest
 
 import (
 	"fmt"
-	"math"
-	"math/rand/v2"
 	"strconv"
 	"strings"
 	"testing"
@@ -13,7 +11,8 @@ import (
 
 // Parse reads a table from text: a line of names, then a line for each row, with cells between blanks. "rpm[1/min]" is
 // the column rpm with its unit. The columns run and recording contain text, columns that end in _bound_1 and _bound_2
-// contain true and false, and all others numbers. Parse returns an error if a number cannot be read.
+// contain true and false, and all others numbers. Parse returns an error if a cell cannot be read, or if a row has
+// another number of cells than there are names.
 func Parse(text string) (*table.Table, error) {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 
@@ -24,25 +23,43 @@ func Parse(text string) (*table.Table, error) {
 	}
 
 	for _, line := range lines[1:] {
-		for k, cell := range strings.Fields(line) {
-			column := &tab.Columns[k]
-			switch {
-			case column.Name == "run" || column.Name == "recording":
-				column.Strings = append(column.Strings, cell)
-			case strings.HasSuffix(column.Name, "_bound_1") || strings.HasSuffix(column.Name, "_bound_2"):
-				column.Bools = append(column.Bools, cell == "true")
-			default:
-				value, err := strconv.ParseFloat(cell, 64)
-				if err != nil {
-					return nil, fmt.Errorf("column %s: %w", column.Name, err)
-				}
+		cells := strings.Fields(line)
+		if len(cells) != len(tab.Columns) {
+			return nil, fmt.Errorf("row %q: expected %d cells, found %d", line, len(tab.Columns), len(cells))
+		}
 
-				column.Floats = append(column.Floats, value)
+		for k, cell := range cells {
+			if err := appendCell(&tab.Columns[k], cell); err != nil {
+				return nil, fmt.Errorf("column %s: %w", tab.Columns[k].Name, err)
 			}
 		}
 	}
 
 	return tab, nil
+}
+
+// appendCell appends a cell to the values of a column.
+func appendCell(column *table.Column, cell string) error {
+	switch {
+	case column.Name == "run" || column.Name == "recording":
+		column.Strings = append(column.Strings, cell)
+	case strings.HasSuffix(column.Name, "_bound_1") || strings.HasSuffix(column.Name, "_bound_2"):
+		value, err := strconv.ParseBool(cell)
+		if err != nil {
+			return err
+		}
+
+		column.Bools = append(column.Bools, value)
+	default:
+		value, err := strconv.ParseFloat(cell, 64)
+		if err != nil {
+			return err
+		}
+
+		column.Floats = append(column.Floats, value)
+	}
+
+	return nil
 }
 
 // MustParse returns the table that Parse reads from text. If Parse returns an error, MustParse ends the test.
@@ -55,34 +72,4 @@ func MustParse(t testing.TB, text string) *table.Table {
 	}
 
 	return tab
-}
-
-// Rotor has six triplets of five runs, with blade counts and angles, as Parse reads them.
-const Rotor = `
-run recording rpm[1/min] blades theta_deg[deg] y_1[dB] y_2[dB]
-a   a#1       1000       2      0              10      12
-a   a#2       1000       2      30             20      22
-b   b#1       2000       2      0              30      32
-c   c#1       3000       3      0              40      42
-d   d#1       4000       3      0              50      52
-e   e#1       5000       4      0              60      62`
-
-// Wave simulates pairs of one outcome y in N along one input x from 0 to 5: y = 50 + 10·sin x with noise of standard
-// deviation 1, in 40 runs with three pairs each.
-func Wave(t testing.TB) *table.Table {
-	t.Helper()
-
-	rng := rand.New(rand.NewPCG(3, 4))
-	var text strings.Builder
-	text.WriteString("run recording x y_1[N] y_2[N]\n")
-
-	for r := range 40 {
-		for k := range 3 {
-			x := float64(r%20)/4 + float64(k)/8
-			y := 50 + 10*math.Sin(x)
-			fmt.Fprintf(&text, "r%02d r%02d#%d %g %.6f %.6f\n", r, r, k, x, y+rng.NormFloat64(), y+rng.NormFloat64())
-		}
-	}
-
-	return MustParse(t, text.String())
 }
