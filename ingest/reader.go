@@ -1,5 +1,7 @@
 package ingest
 
+import "fmt"
+
 // Reader gives access to the samples of one open file. Several Readers may be used at the
 // same time, but one Reader only by one goroutine. Its memory does not grow with the file.
 type Reader interface {
@@ -12,11 +14,12 @@ type Reader interface {
 	// len(dst[i]), and the error is io.EOF. Reading forwards is fast; going back is
 	// allowed.
 	Read(channels []int, start int64, dst [][]float64) (n int, err error)
+	// Close closes the file.
 	Close() error
 }
 
-// A Reader may also implement the interfaces below. Callers find out by a type assertion whether it does. They also
-// work with a Reader that does not.
+// A Reader may also implement the interfaces below. Callers find out by a type assertion whether it does. Callers also
+// work with a Reader that implements none of them.
 
 // Quantized is a Reader whose samples may be integers times a step.
 type Quantized interface {
@@ -76,7 +79,7 @@ func RequireTimeSeries(r Reader, channels []int) error {
 // file does not have one of the channels.
 func CheckRead[T float32 | float64](fileChannels int, channels []int, start int64, dst [][]T) int {
 	if len(channels) != len(dst) {
-		panic("ingest: as many destinations as channels are needed")
+		panic(fmt.Sprintf("ingest: %d destinations for %d channels", len(dst), len(channels)))
 	}
 
 	if start < 0 {
@@ -86,7 +89,7 @@ func CheckRead[T float32 | float64](fileChannels int, channels []int, start int6
 	want := 0
 	for i, c := range channels {
 		if c < 0 || c >= fileChannels {
-			panic("ingest: channel index out of range")
+			panic(fmt.Sprintf("ingest: channel index %d out of range, with %d channels", c, fileChannels))
 		}
 
 		if i > 0 && len(dst[i]) != want {
@@ -97,38 +100,4 @@ func CheckRead[T float32 | float64](fileChannels int, channels []int, start int6
 	}
 
 	return want
-}
-
-// Format is a file format: how it is recognised, how it is opened, and its
-// description for people.
-type Format struct {
-	Name    string   // in pipeline.yaml and in Info.Format
-	Title   string   // as people write it; a row of docs/how-to.md with this title lists the data read
-	Endings []string // endings of file names, lower case with the dot; the usual one first
-
-	// Attributes says that files contain numbers about themselves. The command
-	// pipeline init turns them into conditions.
-	Attributes bool
-
-	// A file has this format if it begins with one of the texts in Magic, or if
-	// Detect returns true. head is the beginning of the file, at most HeadBytes. A
-	// format with neither is taken for files that have no other format.
-	Magic  []string
-	Detect func(head []byte, src Source) bool
-
-	// Open reads the headers and returns a Reader, which will close src. If Open
-	// fails, the caller closes src. Open does not trust any length that it reads. Its
-	// errors are, or wrap, *fault.Error.
-	Open func(src Source, o Options) (Reader, error)
-}
-
-// Binary reports whether b contains bytes that do not occur in text.
-func Binary(b []byte) bool {
-	for _, c := range b {
-		if c < ' ' && c != '\t' && c != '\n' && c != '\r' && c != '\f' && c != '\v' && c != 0x1a {
-			return true
-		}
-	}
-
-	return false
 }

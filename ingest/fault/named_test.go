@@ -3,12 +3,12 @@ package fault_test
 import (
 	"fmt"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"doubletake/ingest/fault"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // An error about the table of conditions names the recording too.
@@ -18,16 +18,15 @@ func ExampleNamed() {
 	// Output: read raw/a.wav: log.csv: line 3: expected row0 below row1, found row0 9 and row1 3
 }
 
-// An error names the file as the user knows it.
+// Named does not change an error that names the file, nor nil. It puts the name of the file before any other error, and
+// keeps its cause.
 func TestNamed(t *testing.T) {
 	err := error(&fault.Error{Path: "data/a.wav", Found: "nothing"})
-	if same := fault.Named(err, "data/a.wav"); same != err {
-		t.Errorf("%v", same)
-	}
+	assert.Same(t, err, fault.Named(err, "data/a.wav"), "an error that names the file")
 
-	assert.NoError(t, fault.Named(nil, "a"), "an error of nothing")
+	require.NoError(t, fault.Named(nil, "a"), "no error")
 
-	if err := fault.Named(filepath.ErrBadPattern, "b.wav"); !strings.HasPrefix(err.Error(), "read b.wav: ") {
-		t.Errorf("%v", err)
-	}
+	named := fault.Named(filepath.ErrBadPattern, "b.wav")
+	require.EqualError(t, named, "read b.wav: syntax error in pattern")
+	assert.ErrorIs(t, named, filepath.ErrBadPattern)
 }

@@ -28,7 +28,7 @@ func Unpack8(dst *[8][]float32, first int, src []byte, frame, n, size int, scale
 		return 0
 	}
 
-	src = src[:(n-1)*frame+8*size] // the assembly does not check
+	src = src[:(n-1)*frame+8*size] // the assembly does not check the length of src
 
 	if fast {
 		unpackFast(dst, first, src, frame, n, size, scale)
@@ -146,14 +146,8 @@ func Squares(x []float32, mean float64) float64 {
 	n := len(x) / lanes * lanes
 	if n > 0 && fast {
 		squaresFast(x, n, mean, &acc)
-	} else {
-		for first := 0; first < n; first += lanes {
-			v := x[first : first+lanes]
-			for i := range lanes {
-				d := float64(v[i]) - mean
-				acc[i] += float64(d * d)
-			}
-		}
+	} else if n > 0 {
+		squareBlocks(x, n, mean, &acc)
 	}
 
 	sum := join(&acc)
@@ -163,4 +157,15 @@ func Squares(x []float32, mean float64) float64 {
 	}
 
 	return sum
+}
+
+// squareBlocks adds the squared deviations of x[:n] from mean to acc. n is a multiple of lanes.
+func squareBlocks(x []float32, n int, mean float64, acc *[lanes]float64) {
+	for first := 0; first < n; first += lanes {
+		v := x[first : first+lanes]
+		for i := range lanes {
+			d := float64(v[i]) - mean
+			acc[i] += float64(d * d)
+		}
+	}
 }

@@ -15,8 +15,8 @@ const (
 	Damaged  = "is the file damaged? copy it again, or leave it out with exclude under ingest"
 )
 
-// Short handles a file with less data than its header states, as Partial does. whole names the part of the data that
-// can be used ("whole samples").
+// Short handles a file with less data than its header states, or with an incomplete last frame, as Partial does. whole
+// names the part of the data that can be used ("whole samples").
 func Short(
 	src ingest.Source, o ingest.Options, offset int64, found, whole string, isUsable bool,
 ) ([]ingest.Warning, error) {
@@ -61,12 +61,12 @@ func ReadHeader(src ingest.Source, b []byte, offset int64, want string) error {
 		return nil
 	}
 
-	if err != nil && !errors.Is(err, io.EOF) {
-		place := fmt.Sprintf("byte %d", offset)
-		return &fault.Error{Path: src.Path, Place: place, Err: fmt.Errorf("read header: %w", err)}
+	end := offset + int64(n)
+	if err == nil || errors.Is(err, io.EOF) {
+		return src.Fault(end, want, "the end of the file", CutShort)
 	}
 
-	return fault.At(src.Path, fmt.Sprintf("byte %d", offset+int64(n)), want, "the end of the file", CutShort)
+	return &fault.Error{Path: src.Path, Place: fmt.Sprintf("byte %d", end), Err: fmt.Errorf("read header: %w", err)}
 }
 
 // Fill fills b with the samples of a file from an offset on. Its errors are *fault.Error. A file that ends before b is
@@ -92,9 +92,9 @@ type Window struct {
 	bytes  []byte // empty after an error
 }
 
-// Bytes returns n bytes of r from an offset on, which are valid until the next call. If it has to read, it reads at
-// least ahead bytes, so that the next call may find its bytes in the window. file tells the files apart whose bytes
-// share the window.
+// Bytes returns n bytes of r from an offset on, which are valid until the next call. If Bytes has to read, it tries to
+// read at least ahead bytes, so that the next call may find its bytes in the window. If r ends before the n bytes, the
+// error is io.ErrUnexpectedEOF. file tells the files apart whose bytes share the window.
 func (w *Window) Bytes(file any, r io.ReaderAt, offset, n, ahead int64) ([]byte, error) {
 	if first := offset - w.offset; file == w.file && first >= 0 && first+n <= int64(len(w.bytes)) {
 		return w.bytes[first : first+n], nil
