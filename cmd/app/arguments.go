@@ -18,8 +18,8 @@ import (
 
 // call is one use of a command: its flags, arguments and streams.
 type call struct {
-	*cli.Context
-	ctx            context.Context
+	*cli.Context                   // the flags
+	ctx            context.Context // is cancelled if the user interrupts the program
 	args           []string
 	stdout, stderr io.Writer
 }
@@ -35,47 +35,67 @@ func arrange(list []*subcommand, words []string) ([]string, error) {
 
 	name := words[0]
 	rest := words[1:]
-	kind := "command"
-	switch name {
-	case "-h", "--help":
-		return []string{"--help"}, nil
-	case "--version", "-version":
+	switch {
+	case isHelpFlag(name), name == "help", name == "h":
+		return arrangeHelp(list, rest)
+	case name == "--version", name == "-version":
 		name = "version"
-		rest = nil
-	case "help", "h":
-		topics := slices.DeleteFunc(slices.Clone(rest), isHelpFlag)
-		if len(topics) == 0 || topics[0] == "help" {
-			return []string{"--help"}, nil
-		}
-
-		// `help budget` shows the help of the command budget and the document budget; `help budget --help` the help alone.
-		name = "help"
-		hasFlag := len(topics) < len(rest)
-		isCommand := find(list, topics[0]) != nil
-		_, isDocument := docs.FindPage(topics[0])
-		rest = topics
-		if !isDocument || isCommand && hasFlag {
-			name = topics[0]
-			rest = []string{"--help"}
-			kind = "command or topic"
-		}
 	}
 
 	if cmd := find(list, name); cmd != nil {
 		return cmd.arrange(rest)
 	}
 
+	if strings.HasPrefix(name, "-") {
+		return nil, usage("expected a command before %s: pipeline COMMAND [flags] [FILE]; the commands are %s", name,
+			strings.Join(namesOf(list), ", "))
+	}
+
+	return nil, unknownWord(list, "command", name)
+}
+
+// arrangeHelp returns the words that print help. The given words follow the word help: at most one command or topic,
+// and flags that ask for help. `help budget` prints the help of the command budget and the document budget, and
+// `help budget --help` the help alone.
+func arrangeHelp(list []*subcommand, words []string) ([]string, error) {
+	topics := slices.DeleteFunc(slices.Clone(words), isHelpFlag)
+	if len(topics) > 1 {
+		return nil, usage("pipeline help takes one command or topic, found %s", strings.Join(topics, " "))
+	}
+
+	if len(topics) == 0 || topics[0] == "help" {
+		return []string{"--help"}, nil
+	}
+
+	cmd := find(list, topics[0])
+	_, isDocument := docs.FindPage(topics[0])
+	hasFlag := len(topics) < len(words)
+	switch {
+	case isDocument && (cmd == nil || !hasFlag):
+		return find(list, "help").arrange(topics)
+	case cmd != nil:
+		return cmd.arrange([]string{"--help"})
+	}
+
+	return nil, unknownWord(list, "command or topic", topics[0])
+}
+
+// unknownWord returns the error about a word that is not a command, with the command that it is most like.
+func unknownWord(list []*subcommand, kind, word string) error {
+	names := namesOf(list)
+
+	return usage("unknown %s %q%s (the commands are %s)", kind, word, spelling.DidYouMean(word, names),
+		strings.Join(names, ", "))
+}
+
+// namesOf returns the names of commands.
+func namesOf(list []*subcommand) []string {
 	var names []string
 	for _, cmd := range list {
 		names = append(names, cmd.name)
 	}
 
-	known := strings.Join(names, ", ")
-	if strings.HasPrefix(name, "-") {
-		return nil, usage("expected a command before %s: pipeline COMMAND [flags] [FILE]; the commands are %s", name, known)
-	}
-
-	return nil, usage("unknown %s %q%s (the commands are %s)", kind, name, spelling.DidYouMean(name, names), known)
+	return names
 }
 
 // isHelpFlag reports whether a word asks for help.
@@ -229,7 +249,7 @@ func (cmd *subcommand) check(o *option, value string) error {
 	case err != nil || !kind.allows(value):
 		return usage("--%s of pipeline %s %s, found %q", o.name, cmd.name, kind.want, value)
 	case value == "":
-		return usage("--%s of pipeline %s wants a value, found nothing after =", o.name, cmd.name)
+		return usage("--%s of pipeline %s wants a value, found an empty one", o.name, cmd.name)
 	case o.kind == "text" && len(o.choices) > 0 && !slices.Contains(o.choices, value):
 		return usage("--%s of pipeline %s wants %s, found %q%s", o.name, cmd.name, strings.Join(o.choices, ", "), value,
 			spelling.DidYouMean(value, o.choices))

@@ -162,6 +162,11 @@ func TestUsageErrors(t *testing.T) {
 		{"--stage train run", `expected a command before --stage: pipeline COMMAND [flags] [FILE]; the commands are ` +
 			commands},
 		{"help rnu", `unknown command or topic "rnu"; did you mean "run"? (the commands are ` + commands},
+		{"help run nonsense", `pipeline help takes one command or topic, found run nonsense`},
+		{"--help run nonsense", `pipeline help takes one command or topic, found run nonsense`},
+		{"help budget --help tables", `pipeline help takes one command or topic, found budget tables`},
+		{"--help rnu", `unknown command or topic "rnu"; did you mean "run"? (the commands are ` + commands},
+		{"--version x", `pipeline version takes no argument, found x; leave it out`},
 		{"run --forse", `unknown flag --forse of pipeline run; did you mean --force?`},
 		{"run pipeline.yaml --forse", `unknown flag --forse of pipeline run; did you mean --force?`},
 		{"run pipeline.yaml --stages=train", `unknown flag --stages of pipeline run; did you mean --stage?`},
@@ -172,7 +177,7 @@ func TestUsageErrors(t *testing.T) {
 			"run --stage --force",
 			`--stage of pipeline run wants a value, found --force; if that is the value, write --stage=--force`,
 		},
-		{"run --stage=", `--stage of pipeline run wants a value, found nothing after =`},
+		{"run --stage=", `--stage of pipeline run wants a value, found an empty one`},
 		{"run --jobs many", `--jobs of pipeline run wants a whole number, found "many"`},
 		{"run --jobs 1.5", `--jobs of pipeline run wants a whole number, found "1.5"`},
 		{"run --force=yes", `--force of pipeline run is true or false, found "yes"`},
@@ -193,6 +198,17 @@ func TestUsageErrors(t *testing.T) {
 		{"simulate toy DIR --jobs=-1", `--jobs wants a number of files, found -1`},
 		{"budget rotor --csv --tex", `pipeline budget: --csv and --tex exclude each other`},
 		{"predict rotor --json --csv", `pipeline predict: --json and --csv exclude each other`},
+		{"predict rotor --conditions c.csv --given --json", `pipeline predict: --given and --json exclude each other`},
+		{"predict rotor --conditions c.csv --given --level 0.9", `pipeline predict: --given and --level exclude each other`},
+		{"predict rotor --conditions c.csv --given --network", `pipeline predict: --given and --network exclude each other`},
+		{
+			"predict rotor --conditions c.csv --given --csv --only network",
+			`pipeline predict: --given and --only exclude each other`,
+		},
+		{
+			"predict rotor --conditions c.csv --given --extrapolate",
+			`pipeline predict: --given and --extrapolate exclude each other`,
+		},
 	} {
 		t.Run(c.line, func(t *testing.T) {
 			var stdout, stderr bytes.Buffer
@@ -210,7 +226,10 @@ func TestUsageErrors(t *testing.T) {
 func TestHelp(t *testing.T) {
 	all := commands()
 
-	lines := [][]string{nil, {"--help"}, {"-h"}, {"help"}, {"help", "help"}, {"help", "--help"}, {"help", "-h"}}
+	lines := [][]string{nil, {"help"}, {"help", "help"}}
+	for _, flag := range []string{"--help", "-help", "-h"} {
+		lines = append(lines, []string{flag}, []string{"help", flag}, []string{flag, "run"}, []string{"run", flag})
+	}
 	for _, c := range all {
 		if c.name == "help" {
 			continue

@@ -35,17 +35,14 @@ func runPredict(c *call) error {
 		}
 	}
 
-	if c.Bool("given") {
+	printNotes(c.stderr, models.Warnings)
+
+	switch {
+	case c.Bool("given"):
 		return printGiven(c.stdout, models, x, conditions)
-	}
-
-	if c.Bool("json") {
-		printNotes(c.stderr, models.Warnings)
+	case c.Bool("json"):
 		return models.WriteJSON(c.ctx, c.stdout, x, options)
-	}
-
-	if c.Bool("csv") {
-		printNotes(c.stderr, models.Warnings)
+	case c.Bool("csv"):
 		return models.WriteCSV(c.ctx, c.stdout, x, options)
 	}
 
@@ -53,8 +50,6 @@ func runPredict(c *call) error {
 	if err != nil {
 		return err
 	}
-
-	printNotes(c.stderr, models.Warnings)
 
 	return answer.Table(c.stdout)
 }
@@ -79,11 +74,18 @@ func predictOptions(c *call) (predict.Options, error) {
 		return options, usage("pipeline predict: --given wants --conditions with a column for each input and outcome")
 	}
 
+	// --given prints the answers of the network alone, as CSV.
+	for _, flag := range []string{"json", "only", "level", "extrapolate", "network"} {
+		if c.Bool("given") && c.IsSet(flag) {
+			return options, usage("pipeline predict: --given and --%s exclude each other", flag)
+		}
+	}
+
 	return options, nil
 }
 
-// printGiven prints the network's second answers, which it gives when it knows one outcome. x has a row of inputs for
-// each condition, and the file at path the outcomes.
+// printGiven prints as CSV what the network predicts after it is given one measurement of all outcomes. x has a row of
+// inputs for each condition, and the file at path has the outcomes.
 func printGiven(w io.Writer, models *predict.Models, x []float64, path string) error {
 	y, err := models.ReadOutcomes(path)
 	if err != nil {
