@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"maps"
+	"math"
 	"os"
 	"path"
 	"path/filepath"
@@ -21,39 +22,56 @@ import (
 	"doubletake/internal/lists"
 )
 
-// maxDepth is the number of folders below the first in which recordings are looked for.
+// maxDepth is the number of levels of folders below the given folder in which recordings are looked for.
 const maxDepth = 4
 
 // exportEnding ends the name of the description beside each table that pipeline export writes.
 const exportEnding = "-metadata.json"
 
-// walk lists the files below a folder, sorted and relative to it. It skips hidden files, the results of earlier runs,
-// exported tables, and folders that cannot be read.
-func walk(dir string) ([]string, error) {
-	var files []string
-	err := fs.WalkDir(os.DirFS(dir), ".", func(p string, d fs.DirEntry, err error) error {
-		name := path.Base(p)
-		isHidden := strings.HasPrefix(name, ".") && p != "."
+// walk lists the files below the folder, sorted and relative to it. It skips hidden files and exported tables. It also
+// skips work directories of earlier runs, folders that are too deep and folders that cannot be read, and notes them.
+func (p *plan) walk() ([]string, error) {
+	var files, deep []string
+	err := fs.WalkDir(os.DirFS(p.dir), ".", func(name string, entry fs.DirEntry, err error) error {
+		isHidden := strings.HasPrefix(path.Base(name), ".") && name != "."
 		switch {
-		case err != nil && p == ".":
+		case err != nil && name == ".":
 			return err
 		case err != nil:
-			return nil
-		case d.IsDir() && (isHidden || name == "runs" || strings.Count(p, "/") >= maxDepth):
+			p.note("not searched: %v", err)
+		case isHidden && entry.IsDir():
 			return fs.SkipDir
-		case !d.IsDir() && !isHidden:
-			files = append(files, p)
+		case isHidden, name == ".":
+			return nil
+		case !entry.IsDir():
+			files = append(files, name)
+		case p.isWorkdir(name):
+			p.note("%s not searched: it has the results of earlier runs", name)
+			return fs.SkipDir
+		case strings.Count(name, "/") >= maxDepth:
+			deep = append(deep, name)
+			return fs.SkipDir
 		}
 
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("look into %s: %w", dir, err)
+		return nil, fmt.Errorf("look into %s: %w", p.dir, err)
+	}
+
+	if len(deep) > 0 {
+		p.note("not searched, because they are more than %d folders deep: %s", maxDepth, fault.Some(deep))
 	}
 
 	slices.Sort(files)
 
 	return withoutExports(files), nil
+}
+
+// isWorkdir reports whether a folder below the given one is the work directory of a run: it has the cache of results.
+func (p *plan) isWorkdir(name string) bool {
+	_, err := os.Stat(filepath.Join(p.dir, filepath.FromSlash(name), ".cache", "objects"))
+	return err == nil
 }
 
 // withoutExports removes the tables that pipeline export wrote, and their descriptions. files are sorted.
@@ -65,14 +83,16 @@ func withoutExports(files []string) []string {
 }
 
 // keepOneKind returns the files of the most numerous kind of recordings, and notes the others. It sets the format. It
-// returns nil, and notes why, if there are no recordings.
+// returns nil, and notes why, if there are no recordings. It notes files of formats that are not read in both cases.
 func (p *plan) keepOneKind(found []string) []string {
-	files := map[string][]string{} // by the name of the format
-	unread := map[string]string{}  // hints, by the name of a format that is not read
+	files := map[string][]string{}  // by the name of the format
+	unread := map[string][]string{} // by the name of a format that is not read
+	hints := map[string]string{}    // by the name of a format that is not read
 	for _, file := range found {
 		ext := strings.ToLower(filepath.Ext(file))
 		if name, hint := ingest.UnreadEnding(ext); name != "" {
-			unread[name] = hint
+			unread[name] = append(unread[name], file)
+			hints[name] = hint
 		}
 
 		for _, f := range format.All() {
@@ -82,22 +102,22 @@ func (p *plan) keepOneKind(found []string) []string {
 		}
 	}
 
-	kinds, _ := lists.Split(format.Names(), func(kind string) bool { return len(files[kind]) > 0 })
+	kinds := slices.DeleteFunc(format.Names(), func(kind string) bool { return len(files[kind]) == 0 })
 	slices.SortStableFunc(kinds, func(a, b string) int { return cmp.Compare(len(files[b]), len(files[a])) })
 	if len(kinds) == 0 {
 		p.note("no recordings (%s) were found below %s: this is a template to fill in", format.Titles(), p.dir)
-		for _, name := range slices.Sorted(maps.Keys(unread)) {
-			p.note("%s files are not read: %s", name, unread[name])
+	} else {
+		p.Format = kinds[0]
+		for _, kind := range kinds[1:] {
+			p.note("%s not used: an experiment reads one kind of file", countAre(len(files[kind]), kind+" file"))
 		}
-
-		return nil
 	}
 
-	for _, kind := range kinds[1:] {
-		p.note("%s not used: an experiment reads one kind of file", countAre(len(files[kind]), kind+" file"))
+	for _, name := range slices.Sorted(maps.Keys(unread)) {
+		if hints[name] != "" {
+			p.note("%s not read: %s", countAre(len(unread[name]), name+" file"), hints[name])
+		}
 	}
-
-	p.Format = kinds[0]
 
 	return files[p.Format]
 }
@@ -119,19 +139,22 @@ func countAre(n int, thing string) string {
 // number share a pattern.
 func globs(files []string) []string {
 	all := lists.Names(lists.Each(files, globOf))
-	_, needed := lists.Split(all, func(glob string) bool { return isCovered(glob, all) })
 
-	return needed
+	return slices.DeleteFunc(slices.Clone(all), func(glob string) bool { return isCovered(glob, all) })
 }
 
 // globOf returns the pattern of the files of a folder that have the ending of a file.
 func globOf(file string) string {
 	dir, base := filepath.Split(file)
-	return digits.ReplaceAllString(dir, "*") + "*" + filepath.Ext(base)
+	return digits.ReplaceAllString(literal.Replace(dir), "*") + "*" + literal.Replace(filepath.Ext(base))
 }
 
+// literal replaces the letters that have a meaning in patterns by patterns that match these letters alone. It needs no
+// backslash, which separates folders on Windows.
+var literal = strings.NewReplacer("[", "[[]", "*", "[*]", "?", "[?]")
+
 // isCovered reports whether another pattern matches every name that a pattern matches. Speed*/*.txt covers
-// Speed*R/*.txt: read as a name, the second pattern matches the first.
+// Speed*R/*.txt. It compares the patterns by path.Match, which takes the stars of glob as letters of a name.
 func isCovered(glob string, all []string) bool {
 	return slices.ContainsFunc(all, func(other string) bool {
 		covers, err := path.Match(other, glob)
@@ -173,13 +196,7 @@ func (p *plan) leaveCopies(files []string, name vocabulary.Pattern) []string {
 		return files
 	}
 
-	digests := lists.Each(files, func(file string) string { return digest(filepath.Join(p.dir, file)) })
-	for _, alike := range lists.Alike(digests) {
-		if digests[alike[0]] == "" {
-			continue
-		}
-
-		same := lists.Pick(files, alike)
+	for _, same := range p.equalFiles(files) {
 		original := max(slices.IndexFunc(same, isOriginal), 0) // the first if all have names of copies
 		for i, file := range same {
 			if i != original && name.MatchString(file) {
@@ -192,15 +209,50 @@ func (p *plan) leaveCopies(files []string, name vocabulary.Pattern) []string {
 	return except(files, p.Exclude...)
 }
 
+// equalFiles returns the groups of files with equal contents. It reads only the ends of most files: files with equal
+// ends are read whole, because recordings may begin and end with the same silence.
+func (p *plan) equalFiles(files []string) [][]string {
+	var groups [][]string
+	for _, alike := range p.groupedBy(files, endsBytes) {
+		groups = append(groups, p.groupedBy(alike, math.MaxInt64)...)
+	}
+
+	return groups
+}
+
+// groupedBy returns the groups of several files whose sizes and whose given number of bytes at each end are equal.
+func (p *plan) groupedBy(files []string, ends int64) [][]string {
+	byDigest := map[string][]string{}
+	var digests []string // in order of first appearance
+	for _, file := range files {
+		d := digest(filepath.Join(p.dir, file), ends)
+		if len(byDigest[d]) == 0 {
+			digests = append(digests, d)
+		}
+
+		byDigest[d] = append(byDigest[d], file)
+	}
+
+	var groups [][]string
+	for _, d := range digests {
+		if d != "" && len(byDigest[d]) > 1 {
+			groups = append(groups, byDigest[d])
+		}
+	}
+
+	return groups
+}
+
 // isOriginal reports whether a name is not a name of a copy.
 func isOriginal(name string) bool { return !vocabulary.Copies.MatchString(name) }
 
-// digestedBytes is the size of the two parts of a file that digest reads. Two measurements do not have the same noise
+// endsBytes is the size of the two ends of a file that are compared first. Two measurements rarely have the same noise
 // there.
-const digestedBytes = 64 << 10
+const endsBytes = 64 << 10
 
-// digest returns the size of a file and the hash of its first and last parts, or "" if the file cannot be read.
-func digest(path string) string {
+// digest returns the size of a file and the hash of the given number of bytes at its begin and at its end. It returns
+// "" if the file cannot be read.
+func digest(path string, ends int64) string {
 	f, err := os.Open(path)
 	if err != nil {
 		return ""
@@ -212,18 +264,18 @@ func digest(path string) string {
 		return ""
 	}
 
+	size := info.Size()
 	hash := sha256.New()
-	first := io.NewSectionReader(f, 0, digestedBytes)
-	last := io.NewSectionReader(f, max(0, info.Size()-digestedBytes), digestedBytes)
-	if _, err := io.Copy(hash, io.MultiReader(first, last)); err != nil {
+	begin := io.NewSectionReader(f, 0, min(ends, size))
+	end := io.NewSectionReader(f, max(size-ends, begin.Size()), size)
+	if _, err := io.Copy(hash, io.MultiReader(begin, end)); err != nil {
 		return ""
 	}
 
-	return fmt.Sprintf("%d %x", info.Size(), hash.Sum(nil))
+	return fmt.Sprintf("%d %x", size, hash.Sum(nil))
 }
 
 // except returns the texts that are not among others.
 func except(texts []string, others ...string) []string {
-	_, left := lists.Split(texts, func(text string) bool { return slices.Contains(others, text) })
-	return left
+	return slices.DeleteFunc(slices.Clone(texts), func(text string) bool { return slices.Contains(others, text) })
 }

@@ -45,20 +45,21 @@ var experimentName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`)
 //  6. render writes the plan into the template pipeline.yaml.tmpl. Look then checks that the text is a valid
 //     configuration.
 func Look(dir string) (*Result, error) {
-	found, err := walk(dir)
+	p := &plan{dir: dir, Name: "experiment", result: &Result{}, sheet: &role.Sheet{}}
+	p.shortest = math.MaxInt64 // until headers or a log state the length of a run
+	p.seconds = math.Inf(1)    // until a log states an interval
+
+	found, err := p.walk()
 	if err != nil {
 		return nil, err
 	}
 
-	p := &plan{dir: dir, Name: "experiment", result: &Result{}, sheet: &role.Sheet{}}
-	p.shortest = math.MaxInt64 // until headers or a log state the length of a run
-	p.seconds = math.Inf(1)    // until a log states an interval
 	p.findSetupFiles(found)
 	files := p.splitLog(p.measured)
 	files = p.splitWindOff(files)
 	files = p.keepOneKind(files)
 	files = p.leaveCopies(files, vocabulary.Copies)
-	if files == nil {
+	if len(files) == 0 {
 		p.result.YAML = render(emptyPlan(p.Name))
 		return p.result, nil
 	}

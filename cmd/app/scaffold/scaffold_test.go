@@ -287,7 +287,7 @@ func TestLookAtNothing(t *testing.T) {
 
 	r, err = Look(dir)
 	require.NoError(t, err)
-	contains(t, strings.Join(r.Notes, "\n"), "AIFF files are not read: convert it to WAV")
+	contains(t, strings.Join(r.Notes, "\n"), "1 AIFF file is not read: convert it to WAV")
 
 	write(t, dir, "take.wav", "not a wav")
 
