@@ -133,21 +133,9 @@ func (h *header) isSetting(cells [][]byte) bool {
 
 // findFirstRow finds the first row. It takes attributes and the rate from the comments before it.
 func (h *header) findFirstRow() error {
-	row := h.skipNames()
-	for row < len(h.lines) {
-		end, err := h.endsHeader(row)
-		if err != nil {
-			return err
-		}
-
-		if end == headerEndsBefore {
-			break
-		}
-
-		row++
-		if end == headerEndsBehind {
-			break
-		}
+	row, err := h.firstRowFrom(h.skipNames())
+	if err != nil {
+		return err
 	}
 
 	if err := h.refuseOtherSeparator(row); err != nil {
@@ -171,48 +159,68 @@ func (h *header) findFirstRow() error {
 	return nil
 }
 
-// headerEnd says where the header ends, seen from a line.
-type headerEnd int
+// firstRowFrom returns the index of the first line, from index begin on, that is a row. It returns the number of lines
+// if all lines are of the header.
+func (h *header) firstRowFrom(begin int) (int, error) {
+	for i := begin; i < len(h.lines); i++ {
+		kind, err := h.kindOfLine(i)
+		if err != nil {
+			return 0, err
+		}
 
-const (
-	headerGoesOn     headerEnd = iota // the line is of the header, and the next line may be, too
-	headerEndsBehind                  // the line is the last one of the header
-	headerEndsBefore                  // the line is the first row
-)
-
-// endsHeader returns where the header ends, seen from line number row: all lines before it are of the header. It keeps
-// a row of units or positions with numbers in headRows, and warns of other lines of the header that have numbers.
-func (h *header) endsHeader(row int) (headerEnd, error) {
-	line := h.lines[row]
-	numbers, others := h.countNumbers(h.cut(line.text))
-	if numbers == 0 {
-		return headerGoesOn, nil
+		switch kind {
+		case firstRowLine:
+			return i, nil
+		case lastHeaderLine:
+			return i + 1, nil
+		}
 	}
 
-	switch h.kindOfRow(row) {
+	return len(h.lines), nil
+}
+
+// lineKind says what a line is if all lines before it are of the header.
+type lineKind int
+
+const (
+	headerLine     lineKind = iota // it is of the header, and the next line may be, too
+	lastHeaderLine                 // it is the last line of the header
+	firstRowLine                   // it is the first row
+)
+
+// kindOfLine returns the kind of the line with an index. It keeps a row of units or positions with numbers in headRows,
+// and warns of other lines of the header that have numbers.
+func (h *header) kindOfLine(index int) (lineKind, error) {
+	line := h.lines[index]
+	numbers, others := h.countNumbers(h.cut(line.text))
+	if numbers == 0 {
+		return headerLine, nil
+	}
+
+	switch h.kindOfRow(index) {
 	case rowUnknown:
-		return 0, h.unknownRowError(row)
+		return 0, h.unknownRowError(index)
 	case rowOfUnits, rowOfPositions:
 		h.headRows = append(h.headRows, bytes.Clone(line.text))
-		return headerGoesOn, nil
+		return headerLine, nil
 	}
 
 	cells := h.cut(line.text) // again, because kindOfRow cut other lines
-	if row > 0 && h.isSetting(cells) {
+	if index > 0 && h.isSetting(cells) {
 		h.warnf("header-row", "", "line %d (%q) is taken for one of the header", line.mark.line,
 			fault.Clip(string(line.text)))
-		return headerGoesOn, nil
+		return headerLine, nil
 	}
 
-	if h.isFirstRow(row, others, len(cells)) {
-		return headerEndsBefore, nil
+	if h.isFirstRow(index, others, len(cells)) {
+		return firstRowLine, nil
 	}
 
 	// "Time,1,2,3": numbers as names. Only the first line comes here.
 	h.warnf("numeric-header", "", "line %d (%q) is taken as the header, though %d of its %d names are numbers",
 		line.mark.line, fault.Clip(string(line.text)), numbers, h.cols)
 
-	return headerEndsBehind, nil
+	return lastHeaderLine, nil
 }
 
 // mostSkipped is the number of lines that skipNames looks at.

@@ -73,47 +73,80 @@ type statedRate struct {
 	unitBehind string
 }
 
-// readRate returns a rate in Hz. other is its value with the other decimal sign, if that may be meant, and 0 otherwise.
+// readRate returns a rate in Hz. If the number may also have the other decimal sign, other is its rate with that sign;
+// otherwise it is 0. readRate returns false if the number cannot be read.
 func (h *header) readRate(stated statedRate) (rate, other float64, ok bool) {
-	value, isDoubtful, ok := Typed([]byte(stated.number), h.decimal)
-	withComma, isCommaDoubtful, isWithComma := Typed([]byte(stated.number), ',')
-	if !ok { // 51.200,00 in the header of rows of whole numbers
-		value = withComma
-		isDoubtful = isCommaDoubtful
-		ok = isWithComma
-	}
-
-	first, second, _ := strings.Cut(stated.number, ",")
-	if first == second && len(first) > 3 { // 1000,1000: of two channels
-		value, ok = Number([]byte(first), '.')
+	number, ok := h.readNumber(stated.number)
+	if !ok {
+		return 0, 0, false
 	}
 
 	unit := strings.ToLower(cmp.Or(stated.unitBehind, stated.unitBefore))
-	seconds, isTime := clock.Seconds(unit)
-	isStep := stated.words == ""
-	if unit != "" {
-		isStep = isTime
+	seconds, isStep := clock.Seconds(unit)
+	if unit == "" {
+		isStep = stated.words == ""
 	}
 
-	multiplier := unitMultiplier(unit)
+	prefix := unitMultiplier(unit)
+
 	switch {
 	case isStep:
-		if isDoubtful && h.decimal == '.' { // 1,000 ms
-			other = rateOfStep(withComma * seconds)
+		rate = rateOfStep(number.value * seconds)
+		if number.isDoubtful && h.decimal == '.' { // 1,000 ms
+			other = rateOfStep(number.withComma * seconds)
 		}
-
-		value = rateOfStep(value * seconds)
-	case multiplier > 1:
-		value *= multiplier
-		if isDoubtful {
-			value /= 1e3 // 51.200 kHz
+	case prefix > 1 && number.isDoubtful: // 51.200 kHz is not 51200 kHz
+		rate = number.value * prefix / 1e3
+	case prefix > 1:
+		rate = number.value * prefix
+	default:
+		rate = number.value
+		if h.mayHaveComma(number, unit) {
+			other = number.withComma
 		}
-	case h.decimal != '.': // the number has the decimal sign of the rows
-	case isDoubtful && unit == "", isCommaDoubtful && !h.showsPoint():
-		other = withComma
 	}
 
-	return value, other, ok
+	return rate, other, true
+}
+
+// statedNumber is a number in the header, read with the decimal sign of the rows and with a decimal comma. It is
+// doubtful if the sign may part thousands, as in 51,200.
+type statedNumber struct {
+	value           float64
+	isDoubtful      bool
+	withComma       float64
+	isCommaDoubtful bool
+}
+
+// readNumber reads a number of the header. It returns false if the text is not a number.
+func (h *header) readNumber(text string) (number statedNumber, ok bool) {
+	number.value, number.isDoubtful, ok = Typed([]byte(text), h.decimal)
+
+	var isWithComma bool
+	number.withComma, number.isCommaDoubtful, isWithComma = Typed([]byte(text), ',')
+
+	if !ok { // 51.200,00 in the header of rows of whole numbers
+		number.value = number.withComma
+		number.isDoubtful = number.isCommaDoubtful
+		ok = isWithComma
+	}
+
+	first, second, _ := strings.Cut(text, ",")
+	if first == second && len(first) > 3 { // 1000,1000: of two channels
+		number.value, ok = Number([]byte(first), '.')
+	}
+
+	return number, ok
+}
+
+// mayHaveComma reports whether a number in Hz may have a decimal comma although the rows have a decimal point: 51,200
+// without a unit, and 51.200 if the rows are whole numbers, which show no decimal sign.
+func (h *header) mayHaveComma(number statedNumber, unit string) bool {
+	if h.decimal != '.' {
+		return false
+	}
+
+	return number.isDoubtful && unit == "" || number.isCommaDoubtful && !h.showsPoint()
 }
 
 // rateOfStep returns the rate in Hz of samples that are step seconds apart, without the error of rounding of 1/0.001.

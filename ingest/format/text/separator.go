@@ -310,15 +310,19 @@ const oneColumnShare = 0.5
 // table may have. The greater number has the cells that are empty in most rows but may have names in the header.
 func (l *layout) scoreSample(sample sampleRows) (share float64, widths []int) {
 	cols := mostFrequent(sample.filledWidths, sample.earlierWidths)
-	if cols > 1 && 2*sample.filledWidths[cols] < sample.laterRows {
-		return 0, nil // prose: hardly two lines have equally many words
+	isProse := cols > 1 && 2*sample.filledWidths[cols] < sample.laterRows // hardly two lines have equally many words
+	if isProse {
+		return 0, nil
 	}
 
 	longest := max(cols, sample.longestOfUsualWidth())
-	widths = []int{longest, cols}
-	if longest == cols || sample.isEven {
-		widths = []int{longest}
+	if sample.isEven {
 		cols = longest
+	}
+
+	widths = []int{longest}
+	if cols < longest {
+		widths = append(widths, cols)
 	}
 
 	numbers, cells := l.countSample(sample, cols)
