@@ -23,11 +23,14 @@ type CalibratorSettings struct {
 // CalibratorTone describes the tone in a calibrator's recording.
 type CalibratorTone struct {
 	FrequencyHz float64    // of the line, interpolated between bins
-	RMS         float64    // of the whole recording within BandHz, in the recording's unit
+	RMS         float64    // of all blocks within BandHz, in the recording's unit
 	BandHz      [2]float64 // edges of a third of an octave around the tone
 	BlockRMS    []float64  // [block]: as RMS
-	SpreadDB    float64    // level of the loudest block minus level of the quietest
-	AboveDB     float64    // level of the tone minus level of the noise in BandHz; the window limits it to about 55 dB
+	SpreadDB    float64    // level of the loudest block minus level of the quietest; infinite if a block is silent
+
+	// AboveDB is the level of the tone minus the level of the noise in BandHz. The window limits it to about 55 dB for a
+	// tone between two bins.
+	AboveDB float64
 }
 
 const (
@@ -49,14 +52,14 @@ const (
 	toneGuard = 4
 )
 
-// Calibrator measures the tone of a calibrator's recording: its rms within a third of an octave, in the
-// whole recording and in blocks of equal length. It uses the mean power spectrum of Hann-windowed
-// segments. The mean square of a tone is Welch.ToneFactor times the sum over its bins
-// (docs/method.md#split-half-spectra).
+// Calibrator measures the tone of a calibrator's recording: its rms within a third of an octave, in all blocks together
+// and in each block. The blocks have equal lengths. Calibrator uses the mean power spectrum of the Hann-windowed segments
+// of a block, and leaves out the samples of the block behind its last whole segment. The mean square of a tone is
+// Welch.ToneFactor times the sum over its bins (docs/method.md#split-half-spectra).
 //
-// It returns a *fault.Error if the recording is too short for leastBlocks blocks of one segment (or for Blocks, if that
-// is fewer), if the tone is less than calibratorAboveDB above the noise of the band, or if the band reaches beyond half
-// of the sampling rate.
+// It returns a *fault.Error if the recording is silent, if it is too short for leastBlocks blocks of one segment (or for
+// Blocks, if that is fewer), if the tone is less than calibratorAboveDB above the noise of the band, or if the band
+// reaches beyond half of the sampling rate.
 func Calibrator(ctx context.Context, src Source, s CalibratorSettings) (*CalibratorTone, error) {
 	s.Blocks = cmp.Or(s.Blocks, defaultBlocks)
 	if s.Blocks < 2 {
@@ -81,7 +84,12 @@ func Calibrator(ctx context.Context, src Source, s CalibratorSettings) (*Calibra
 	least := min(s.Blocks, leastBlocks)
 	segments := int(s.Samples / int64(n))
 	if segments < least {
-		return nil, tooShort(s, least, n)
+		hint := recordLonger
+		if s.FrequencyHz == 0 { // the line may be hum of the mains, in a channel without the tone
+			hint += fmt.Sprintf("; or, if the strongest line, at %.4g Hz, is not the calibrator's tone: is it this channel?", f)
+		}
+
+		return nil, tooShort(s, least, n, hint)
 	}
 
 	s.Blocks = min(s.Blocks, segments) // a block has at least one segment
@@ -107,7 +115,7 @@ func measureTone(spectra [][]float64, w *Welch, f, rateHz float64) (*CalibratorT
 	blocks := float64(len(spectra))
 	quiet := math.Inf(1) // mean square of the quietest block
 	loud := 0.0          // mean square of the loudest block
-	all := 0.0           // mean square of the whole recording
+	all := 0.0           // mean square of all blocks
 	for _, p := range spectra {
 		sum := 0.0
 		for k := lo; k <= hi; k++ {
@@ -134,11 +142,10 @@ func measureTone(spectra [][]float64, w *Welch, f, rateHz float64) (*CalibratorT
 			found = fmt.Sprintf("%.1f dB", t.AboveDB)
 		}
 
-		return nil, &fault.Error{
-			Want: fmt.Sprintf("a calibrator's tone near %.6g Hz, %d dB and more above the noise from %.5g to %.5g Hz", f,
-				calibratorAboveDB, t.BandHz[0], t.BandHz[1]),
-			Found: found, Hint: "is it this channel, and this frequency?",
-		}
+		want := fmt.Sprintf("a calibrator's tone near %.6g Hz, %d dB and more above the noise from %.5g to %.5g Hz", f,
+			calibratorAboveDB, t.BandHz[0], t.BandHz[1])
+
+		return nil, wrong("", want, found, "is it this channel, and this frequency?")
 	}
 
 	return t, nil
@@ -196,11 +203,11 @@ const (
 )
 
 // strongestHz returns the frequency of the strongest line from lowestToneHz to highestTone. It returns a *fault.Error
-// if the recording is too short for one segment, or if the sampling rate is too low for that range.
+// if the recording is silent or too short for one segment, or if the sampling rate is too low for that range.
 func strongestHz(ctx context.Context, src Source, s CalibratorSettings) (float64, error) {
 	n := segmentFor(s.RateHz / widestToneBins)
 	if int64(n) > s.Samples {
-		return 0, tooShort(s, 1, n)
+		return 0, tooShort(s, 1, n, recordLonger)
 	}
 
 	p, err := averagePower(ctx, src, NewWelch(n), s.Channel, s.Start, s.Samples)
@@ -216,18 +223,26 @@ func strongestHz(ctx context.Context, src Source, s CalibratorSettings) (float64
 			fmt.Sprintf("%g Hz", s.RateHz), "")
 	}
 
-	return bin * float64(lo+argmax(p[lo:hi])), nil
+	strongest := lo + argmax(p[lo:hi])
+	if p[strongest] == 0 {
+		return 0, wrong("", "a calibrator's tone", "silence", "is it this channel?")
+	}
+
+	return bin * float64(strongest), nil
 }
 
+// recordLonger is the hint about a recording that is too short.
+const recordLonger = "record longer"
+
 // tooShort returns the error that the recording has fewer samples than the given number of blocks, of n samples each.
-func tooShort(s CalibratorSettings, blocks, n int) error {
+func tooShort(s CalibratorSettings, blocks, n int, hint string) error {
 	samples := int64(blocks) * int64(n)
 	want := fmt.Sprintf("at least %d samples (%s s)", samples, fault.Digits(float64(samples)/s.RateHz, 3))
 	if blocks > 1 {
 		want += fmt.Sprintf(" for %d blocks", blocks)
 	}
 
-	return &fault.Error{Want: want, Found: strconv.FormatInt(s.Samples, 10), Hint: "record longer"}
+	return &fault.Error{Want: want, Found: strconv.FormatInt(s.Samples, 10), Hint: hint}
 }
 
 // argmax returns the index of the largest value, the first of equals.

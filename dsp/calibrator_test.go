@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"doubletake/ingest/fault"
@@ -113,25 +114,38 @@ func TestCalibratorTooShort(t *testing.T) {
 	}
 }
 
-// A recording without the calibrator's tone, or too short for its blocks, is an error about the data.
+// A recording without the calibrator's tone, or too short for its blocks, is an error about the data, which says so. The
+// frequency 0 stands for the strongest line: hum of the mains at 50 Hz, in a channel that the calibrator was not on.
 func TestCalibratorErrors(t *testing.T) {
-	rate := 48000.0
+	const rate = 48000.0
+	silence := memory{make([]float64, 480000)}
+	constant := memory{slices.Repeat([]float64{0.25}, 480000)}
+	const tooWeak = "expected a calibrator's tone near 1000 Hz, 20 dB and more above the noise"
 	for name, c := range map[string]struct {
-		src memory
-		s   CalibratorSettings
+		src  memory
+		hz   float64
+		want string
 	}{
-		"noise alone":    {tones(rate, 1000, 0, 0.1, 480000, steady), CalibratorSettings{FrequencyHz: 1000}},
-		"another tone":   {tones(rate, 250, 1, 0.001, 480000, steady), CalibratorSettings{FrequencyHz: 1000}},
-		"silence":        {memory{make([]float64, 480000)}, CalibratorSettings{FrequencyHz: 1000}},
-		"too short":      {tones(rate, 1000, 1, 0, 30000, steady), CalibratorSettings{FrequencyHz: 1000}},
-		"too short, 250": {tones(rate, 250, 1, 0, 130000, steady), CalibratorSettings{FrequencyHz: 250}},
-		"above Nyquist":  {tones(rate, 1000, 1, 0, 480000, steady), CalibratorSettings{FrequencyHz: 22000}},
+		"noise alone":            {tones(rate, 1000, 0, 0.1, 480000, steady), 1000, tooWeak},
+		"another tone":           {tones(rate, 250, 1, 0.001, 480000, steady), 1000, tooWeak},
+		"silence":                {silence, 1000, "found silence (is it this channel, and this frequency?)"},
+		"silence, any frequency": {silence, 0, "expected a calibrator's tone, found silence (is it this channel?)"},
+		"an offset alone":        {constant, 0, "expected a calibrator's tone, found silence (is it this channel?)"},
+		"hum": {
+			tones(rate, 50, 1, 0.001, 480000, steady), 0, "for 4 blocks, found 480000 (record longer; or, if the strongest " +
+				"line, at 49.8 Hz, is not the calibrator's tone: is it this channel?)",
+		},
+		"too short":      {tones(rate, 1000, 1, 0, 30000, steady), 1000, "found 30000 (record longer)"},
+		"too short, 250": {tones(rate, 250, 1, 0, 130000, steady), 250, "found 130000 (record longer)"},
+		"above Nyquist": {
+			tones(rate, 1000, 1, 0, 480000, steady), 22000, "expected a tone below half of the sampling rate of 48000 Hz",
+		},
 	} {
-		c.s.RateHz = rate
-		c.s.Samples = int64(len(c.src[0]))
-		_, err := Calibrator(context.Background(), c.src, c.s)
+		_, err := Calibrator(context.Background(), c.src,
+			CalibratorSettings{RateHz: rate, Samples: int64(len(c.src[0])), FrequencyHz: c.hz})
 
 		var e *fault.Error
-		assert.ErrorAs(t, err, &e, name)
+		require.ErrorAs(t, err, &e, name)
+		assert.ErrorContains(t, err, c.want, name)
 	}
 }
