@@ -1,10 +1,11 @@
 // Package kernel contains the inner loops of spectra: butterflies, loads, transposes
-// and power sums of the Fourier transform, and the counts that find medians.
+// and power sums of the Fourier transform, sums of samples, and the counts that find medians.
 //
 // A Set is one implementation of the transform: "portable" in plain Go, or "avx2"
 // in assembly for amd64. Both do the same operations in the same order and round every
-// product (no fused multiply-add), so that they give the same bits on every machine. Only
-// the speed differs. Cache keys therefore do not contain the set.
+// product (no fused multiply-add), so that they give the same numbers on every machine. In a
+// last stage, zeros may differ in their sign, which no power shows. Only the speed differs.
+// Cache keys therefore do not contain the set.
 //
 // # Layout
 //
@@ -13,7 +14,7 @@
 // numbers one after the other. Other complex numbers, such as twiddles, are pairs of real
 // and imaginary part.
 //
-// Package dsp plans the lengths and the steps. Each function panics if a slice is too short.
+// Package dsp plans the lengths and the steps. Each function of a Set panics if its arguments do not fit together.
 package kernel
 
 import "os"
@@ -74,8 +75,8 @@ type Set struct {
 
 	// Untangle fills x and y, which are equally long, with squared magnitudes times scale.
 	// With z_k the k-th complex number of low, and w_k the k-th of high counted from its end,
-	// x[k] gets |z_k + conj(w_k)|² and y[k] gets |z_k − conj(w_k)|². If y is x, it gets the
-	// first of both.
+	// x[k] gets |z_k + conj(w_k)|² and y[k] gets |z_k − conj(w_k)|². If y is x, it gets
+	// |z_k + conj(w_k)|².
 	Untangle func(x, y []float32, low, high []float64, scale float64)
 }
 
@@ -94,11 +95,11 @@ func Best() *Set {
 // need panics if ok is false.
 func need(ok bool) {
 	if !ok {
-		panic("kernel: slice is too short for its shape")
+		panic("kernel: the arguments do not fit together, such as a slice that is too short for its shape")
 	}
 }
 
-// The check functions panic unless the arguments of a function of a Set are long enough, because the assembly does not
+// The check functions panic unless the arguments of a function of a Set fit together, because the assembly does not
 // check them.
 
 // checkStages checks the arguments of Stages.
@@ -110,16 +111,19 @@ func checkStages(y, x, tw, tmp []float64, a, b, q, s int, last bool) {
 	}
 
 	need(q > 0 && s > 0)
-
+	need(hasButterfly(a))
 	if b == 1 { // the first stage of a transform alone
 		need(s == 1 && !last)
 	} else {
-		need(b > 1 && len(tmp) >= a*b*Vec)
+		need(hasButterfly(b) && len(tmp) >= a*b*Vec)
 	}
 
 	need(!last || q == 1)
 	need(len(y) >= n && len(x) >= n && len(tw) >= 2*factors*q)
 }
+
+// hasButterfly reports whether a stage may have the radix.
+func hasButterfly(radix int) bool { return radix >= 2 && radix <= 5 }
 
 // checkTwist checks the arguments of Twist.
 func checkTwist(y, x, near, far []float64, stride, groups int) {
@@ -167,14 +171,4 @@ func checkPower(sum, x []float64, stride, rows int) {
 // checkUntangle checks the arguments of Untangle.
 func checkUntangle(x, y []float32, low, high []float64) {
 	need(len(x) == len(y) && len(low) >= 2*len(x) && len(high) >= 2*len(x))
-}
-
-// finish completes Sum: it adds the eight partial sums of the whole blocks, and the values left after the last block.
-func finish[T Number](s *[8]float64, rest []T) float64 {
-	sum := ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]))
-	for _, v := range rest {
-		sum += float64(v)
-	}
-
-	return sum
 }

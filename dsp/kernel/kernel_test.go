@@ -283,7 +283,8 @@ func TestUntangle(t *testing.T) {
 	}
 }
 
-// Every set panics if a slice is too short for its shape, because the assembly would read or write beyond it.
+// Every set panics if a slice is too short for its shape, because the assembly would read or write beyond it, and if no
+// butterfly has the radix.
 func TestMisusePanics(t *testing.T) {
 	for _, set := range sets() {
 		for name, f := range map[string]func(){
@@ -296,6 +297,10 @@ func TestMisusePanics(t *testing.T) {
 			"short twiddles": func() {
 				set.Stages(make([]float64, 256), make([]float64, 256), make([]float64, 23), make([]float64, 256), 4, 4, 1, 1, true)
 			},
+			"radix 6":        func() { stagesOf(set, 6, 1, 1, 1, false) },
+			"radix 1":        func() { stagesOf(set, 1, 4, 1, 1, true) },
+			"second radix 6": func() { stagesOf(set, 4, 6, 1, 1, true) },
+			"twiddles of a last stage for two groups": func() { stagesOf(set, 4, 4, 2, 1, true) },
 			"short power": func() { set.AddPower(make([]float64, 17), make([]float64, 32), 10, 2) },
 			"short high": func() {
 				set.Untangle(make([]float32, 8), make([]float32, 8), make([]float64, 16), make([]float64, 15), 1)
@@ -308,6 +313,11 @@ func TestMisusePanics(t *testing.T) {
 			assert.Panics(t, f, "%s, %s", set.Name, name)
 		}
 	}
+}
+
+// stagesOf runs stages on slices that are long enough for every shape of the tests.
+func stagesOf(set *Set, a, b, q, s int, last bool) {
+	set.Stages(make([]float64, 1024), make([]float64, 1024), make([]float64, 256), make([]float64, 1024), a, b, q, s, last)
 }
 
 // The environment variable forces the portable set. With another value the fastest set that the machine runs is taken.

@@ -1,10 +1,12 @@
 package kernel
 
-import "math"
+import (
+	"fmt"
+	"math"
+)
 
-// Portable returns the set in plain Go. Every product is rounded by an explicit
-// conversion, so that no architecture fuses it into an addition and all machines
-// agree to the bit.
+// Portable returns the set in plain Go. An explicit conversion rounds every product that is added or subtracted, so
+// that no architecture fuses the two operations and all machines agree to the bit.
 func Portable() *Set {
 	return &Set{
 		Name: "portable", Stages: stages, Twist: twist, LoadPair: loadPair[float64], LoadPair32: loadPair[float32],
@@ -62,7 +64,8 @@ func stages(y, x, tw, tmp []float64, a, b, q, s int, last bool) {
 	}
 }
 
-// ones returns the twiddles of a last stage, which are all 1. Products with them are exact.
+// ones returns the twiddles of a last stage, which are all 1. A product with them equals the other factor, but may have
+// another sign of a zero. The assembly does not compute these products.
 func ones() []float64 { return []float64{1, 0, 1, 0, 1, 0, 1, 0} }
 
 // butterfly transforms radix vectors of x, xStep vectors apart, to vectors of y, yStep vectors apart. It
@@ -80,6 +83,8 @@ func butterfly(radix int, y, x, tw []float64, yStep, xStep int) {
 		radix4(y, x, tw, yStep, xStep)
 	case 5:
 		radix5(y, x, tw, yStep, xStep)
+	default:
+		panic(fmt.Sprintf("kernel: no butterfly of radix %d", radix))
 	}
 }
 
@@ -89,9 +94,9 @@ func radix2(y, x, tw []float64, yStep, xStep int) {
 	y0r, y0i := row(y, 0)
 	y1r, y1i := row(y, yStep)
 	for l := range Lanes {
-		a, b, c, d := ar[l], ai[l], br[l], bi[l]
-		y0r[l], y0i[l] = a+c, b+d
-		y1r[l], y1i[l] = mul(a-c, b-d, tw[0], tw[1])
+		mr, mi := ar[l]-br[l], ai[l]-bi[l]
+		y0r[l], y0i[l] = ar[l]+br[l], ai[l]+bi[l]
+		y1r[l], y1i[l] = mul(mr, mi, tw[0], tw[1])
 	}
 }
 
@@ -139,25 +144,24 @@ func radix4(y, x, tw []float64, yStep, xStep int) {
 
 func radix5(y, x, tw []float64, yStep, xStep int) {
 	t := tw[:8]
-	x0r, x0i := row(x, 0)
-	x1r, x1i := row(x, xStep)
-	x2r, x2i := row(x, 2*xStep)
-	x3r, x3i := row(x, 3*xStep)
-	x4r, x4i := row(x, 4*xStep)
+	ar, ai := row(x, 0)
+	br, bi := row(x, xStep)
+	cr, ci := row(x, 2*xStep)
+	dr, di := row(x, 3*xStep)
+	er, ei := row(x, 4*xStep)
 	y0r, y0i := row(y, 0)
 	y1r, y1i := row(y, yStep)
 	y2r, y2i := row(y, 2*yStep)
 	y3r, y3i := row(y, 3*yStep)
 	y4r, y4i := row(y, 4*yStep)
 	for l := range Lanes {
-		ar, ai := x0r[l], x0i[l]
-		br, bi := x1r[l]+x4r[l], x1i[l]+x4i[l]
-		er, ei := x1i[l]-x4i[l], x4r[l]-x1r[l] // −i times the odd parts
-		cr, ci := x2r[l]+x3r[l], x2i[l]+x3i[l]
-		dr, di := x2i[l]-x3i[l], x3r[l]-x2r[l]
-		y0r[l], y0i[l] = (ar+br)+cr, (ai+bi)+ci
-		pr, qr, ur, vr := fifth(ar, br, cr, er, dr)
-		pi, qi, ui, vi := fifth(ai, bi, ci, ei, di)
+		fr, fi := br[l]+er[l], bi[l]+ei[l]
+		gr, gi := cr[l]+dr[l], ci[l]+di[l]
+		mr, mi := bi[l]-ei[l], er[l]-br[l] // −i·(b − e)
+		nr, ni := ci[l]-di[l], dr[l]-cr[l] // −i·(c − d)
+		y0r[l], y0i[l] = (ar[l]+fr)+gr, (ai[l]+fi)+gi
+		pr, qr, ur, vr := fifth(ar[l], fr, gr, mr, nr)
+		pi, qi, ui, vi := fifth(ai[l], fi, gi, mi, ni)
 		y1r[l], y1i[l] = mul(pr+ur, pi+ui, t[0], t[1])
 		y2r[l], y2i[l] = mul(qr+vr, qi+vi, t[2], t[3])
 		y3r[l], y3i[l] = mul(qr-vr, qi-vi, t[4], t[5])
@@ -165,13 +169,14 @@ func radix5(y, x, tw []float64, yStep, xStep int) {
 	}
 }
 
-// fifth returns the sums that radix5 needs, for real or for imaginary parts. p and q are sums of the even
-// parts a, b and c, u and v of the odd parts e and d. Outputs 1 and 4 are p ± u, outputs 2 and 3 are q ± v.
-func fifth(a, b, c, e, d float64) (p, q, u, v float64) {
-	p = a + float64(cos72*b) - float64(cos36*c)
-	q = a - float64(cos36*b) + float64(cos72*c)
-	u = float64(sin72*e) + float64(sin36*d)
-	v = float64(sin36*e) - float64(sin72*d)
+// fifth returns the sums that radix5 needs, for real or for imaginary parts: p and q from the input a and the sums
+// f = b + e and g = c + d, and u and v from the differences m and n. Outputs 1 and 4 are p ± u, outputs 2 and 3 are
+// q ± v.
+func fifth(a, f, g, m, n float64) (p, q, u, v float64) {
+	p = a + float64(cos72*f) - float64(cos36*g)
+	q = a - float64(cos36*f) + float64(cos72*g)
+	u = float64(sin72*m) + float64(sin36*n)
+	v = float64(sin36*m) - float64(sin72*n)
 
 	return p, q, u, v
 }
@@ -272,6 +277,8 @@ func untangle(x, y []float32, low, high []float64, scale float64) {
 	for k := range x {
 		zr, zi := low[2*k], low[2*k+1]
 		wr, wi := high[last-2*k], high[last-2*k+1]
+
+		// x[k] is stored last, because y may be x.
 		y[k] = float32(square(zr-wr, zi+wi) * scale)
 		x[k] = float32(square(zr+wr, zi-wi) * scale)
 	}
@@ -314,4 +321,14 @@ func sum[S Number](x []S) float64 {
 	}
 
 	return finish(&s, x[n:])
+}
+
+// finish completes Sum: it adds the eight partial sums of the whole blocks, and the values left after the last block.
+func finish[T Number](s *[8]float64, rest []T) float64 {
+	sum := ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]))
+	for _, v := range rest {
+		sum += float64(v)
+	}
+
+	return sum
 }
