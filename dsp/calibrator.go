@@ -53,12 +53,12 @@ const (
 )
 
 // Calibrator measures the tone of a calibrator's recording: its rms within a third of an octave, in all blocks together
-// and in each block. The blocks have equal lengths. Calibrator uses the mean power spectrum of the Hann-windowed segments
-// of a block, and leaves out the samples of the block behind its last whole segment. The mean square of a tone is
-// Welch.ToneFactor times the sum over its bins (docs/method.md#split-half-spectra).
+// and in each block. The blocks have equal lengths. Calibrator uses the mean power spectrum of the Hann-windowed
+// segments of a block, and leaves out the samples of the block behind its last whole segment. The mean square of a tone
+// is Welch.ToneFactor times the sum over its bins (docs/method.md#split-half-spectra).
 //
-// It returns a *fault.Error if the recording is silent, if it is too short for leastBlocks blocks of one segment (or for
-// Blocks, if that is fewer), if the tone is less than calibratorAboveDB above the noise of the band, or if the band
+// It returns a *fault.Error if the recording is silent, if it is too short for leastBlocks blocks of one segment (or
+// for Blocks, if that is fewer), if the tone is less than calibratorAboveDB above the noise of the band, or if the band
 // reaches beyond half of the sampling rate.
 func Calibrator(ctx context.Context, src Source, s CalibratorSettings) (*CalibratorTone, error) {
 	s.Blocks = cmp.Or(s.Blocks, defaultBlocks)

@@ -114,8 +114,8 @@ func TestCalibratorTooShort(t *testing.T) {
 	}
 }
 
-// A recording without the calibrator's tone, or too short for its blocks, is an error about the data, which says so. The
-// frequency 0 stands for the strongest line: hum of the mains at 50 Hz, in a channel that the calibrator was not on.
+// A recording without the calibrator's tone, or too short for its blocks, is an error about the data, which says so.
+// The frequency 0 stands for the strongest line: hum of the mains at 50 Hz, in a channel without the calibrator.
 func TestCalibratorErrors(t *testing.T) {
 	const rate = 48000.0
 	silence := memory{make([]float64, 480000)}

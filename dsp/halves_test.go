@@ -16,16 +16,32 @@ func TestSplitHalves(t *testing.T) {
 	assert.Equal(t, []float64{3.5, 5}, b, "second half")
 }
 
-// A run that is too short for the construction is an error about the data: no sample has no mean, and one sample has no
-// halves.
+// A mean needs one sample, and two halves need two. With fewer samples, the construction returns an error about the
+// data.
 func TestTooFewSamples(t *testing.T) {
 	s := DefaultSettings()
-	for name, samples := range map[string]int{"repeats": 0, "split-halves": 1} {
-		c := Configure(Find(name, Balance), &s).(OfSeries)
-		_, err := c.Pairs(&Run{Settings: &s}, []Series{{Name: "cl", Values: make([]float64, samples)}})
+	for _, c := range []struct {
+		construction string
+		samples      int
+		want, found  string
+	}{
+		{"repeats", 0, "at least 1 sample for a mean", "0"},
+		{"repeats", 1, "", ""},
+		{"split-halves", 0, "at least 2 samples to make two halves", "0"},
+		{"split-halves", 1, "at least 2 samples to make two halves", "1"},
+		{"split-halves", 2, "", ""},
+	} {
+		construction := Configure(Find(c.construction, Balance), &s).(OfSeries)
+		pairs, err := construction.Pairs(&Run{Settings: &s}, []Series{{Name: "cl", Values: make([]float64, c.samples)}})
+		if c.want == "" {
+			require.NoError(t, err, "%+v", c)
+			assert.Len(t, pairs.Rows, 1, "%+v", c)
+			continue
+		}
 
 		var e *fault.Error
-		require.ErrorAs(t, err, &e, name)
-		assert.Contains(t, e.Want, "at least", name)
+		require.ErrorAs(t, err, &e, "%+v", c)
+		assert.Equal(t, c.want, e.Want)
+		assert.Equal(t, c.found, e.Found)
 	}
 }

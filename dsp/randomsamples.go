@@ -5,8 +5,6 @@ import (
 	"math/bits"
 	"math/rand/v2"
 	"strconv"
-
-	"doubletake/ingest/fault"
 )
 
 // randomSamples is the Construction whose y1 and y2 are single samples of a balance's run, drawn
@@ -40,7 +38,7 @@ func (c randomSamples) Pairs(r *Run, series []Series) (*Pairs, error) {
 	}
 
 	rows := make([]Row, len(first))
-	y1 := make([]float64, len(series))
+	y1 := make([]float64, len(series)) // of one pair; loadRow copies them
 	y2 := make([]float64, len(series))
 	for k := range rows {
 		for i, s := range series {
@@ -68,7 +66,7 @@ type Drawer interface {
 // run should have a seed of its own. It returns a *fault.Error if k < 1 or n < 2k.
 func RandomSamples(n, k int, seed uint64) (first, second []int, err error) {
 	if k < 1 {
-		return nil, nil, &fault.Error{Want: "at least 1 sample per draw", Found: strconv.Itoa(k)}
+		return nil, nil, wrong("", "at least 1 sample per draw", strconv.Itoa(k), "raise samples under dsp")
 	}
 
 	if n/2 < k {
@@ -77,9 +75,9 @@ func RandomSamples(n, k int, seed uint64) (first, second []int, err error) {
 	}
 
 	// These are the first 2k steps of Fisher and Yates' shuffle of 0 … n−1. moved has only the
-	// positions whose number has changed, so that memory does not grow with n.
+	// positions that a step changed, so that memory does not grow with n.
 	rng := rand.NewPCG(seed, 0x646f75626c657461) // a stream that nothing else uses
-	moved := make(map[int]int, 4*k)
+	moved := make(map[int]int, 2*k)
 	current := func(i int) int { // returns the number at position i
 		if v, ok := moved[i]; ok {
 			return v
