@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -58,17 +59,7 @@ func WarnCutShort(lengths []Length) []ingest.Warning {
 	}
 
 	sorted := slices.Clone(lengths)
-	slices.SortStableFunc(sorted, func(a, b Length) int {
-		switch {
-		case a.inUnit() < b.inUnit():
-			return -1
-		case a.inUnit() > b.inUnit():
-			return 1
-		}
-
-		return 0
-	})
-
+	slices.SortStableFunc(sorted, func(a, b Length) int { return cmp.Compare(a.inUnit(), b.inUnit()) })
 	usual := sorted[len(sorted)/2]
 	alike := 0
 	var short []Length

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Recordings that are shorter than nine tenths of the length that most others have are named. Lengths that differ by
-// themselves, or are alike by chance, are not.
+// Recordings are named that are shorter than nine tenths of the usual length. At least four recordings, and at least
+// three quarters of all, have the usual length within 1 %. Without a usual length no recording is named.
 func TestWarnCutShort(t *testing.T) {
 	lengths := func(rateHz float64, samples ...int64) []Length {
 		var list []Length
@@ -20,13 +20,19 @@ func TestWarnCutShort(t *testing.T) {
 		return list
 	}
 
-	const one = "r3.wav it has 2 s, and 4 of 5 recordings have 10 s: was it cut short?"
 	for _, c := range []struct {
 		name    string
 		lengths []Length
 		want    string // path and text of the warning
 	}{
-		{"one of five", lengths(100, 1000, 1000, 200, 1000, 1001), one},
+		{
+			"one of five", lengths(100, 1000, 1000, 200, 1000, 1001),
+			"r3.wav it has 2 s, and 4 of 5 recordings have 10 s: was it cut short?",
+		},
+		{
+			"lengths at the limits of 1 %", lengths(100, 1000, 991, 1009, 1000, 100),
+			"r5.wav it has 1 s, and 4 of 5 recordings have 10 s: was it cut short?",
+		},
 		{
 			"without a rate", lengths(0, 1000, 1000, 200, 1000, 1001),
 			"r3.wav it has 200 samples, and 4 of 5 recordings have 1000 samples: was it cut short?",
@@ -73,6 +79,9 @@ func TestWarnCutShort(t *testing.T) {
 		"a tenth shorter":            lengths(100, 1000, 1000, 1000, 1000, 900),
 		"a longer one":               lengths(100, 1000, 1000, 1000, 1000, 3000),
 		"three recordings":           lengths(100, 1000, 1000, 100),
+		"three of four":              lengths(100, 1000, 1000, 1000, 100),
+		"lengths within 2 %":         lengths(100, 1000, 985, 1015, 1000, 100),
+		"just short":                 lengths(100, 1000, 1000, 1000, 1000, 901),
 		"lengths of all kinds":       lengths(100, 1000, 1200, 900, 700, 300, 1100),
 		"half of them are shorter":   lengths(100, 1000, 1000, 1000, 1000, 500, 500, 500, 500),
 		"one recording":              lengths(100, 1000),

@@ -132,8 +132,9 @@ func (v *Inventory) warnOfExclusion(exclusion setting.Exclusion, left []string) 
 }
 
 // warnExcluded warns of the files that were excluded by their names: they are in all, and not in used. used must be
-// sorted. The warning has the reasons of exclusions that match a file.
-func (v *Inventory) warnExcluded(all, used []string) {
+// sorted. It does not warn of the recordings without wind in tares, which are used nevertheless. The warning has the
+// reasons of exclusions that match a file.
+func (v *Inventory) warnExcluded(all, used []string, tares map[string]bool) {
 	reason := "exclude"
 	for _, exclusion := range v.Settings.Exclude {
 		isOfFile := exclusion.Where == nil && exclusion.Channel == ""
@@ -144,7 +145,7 @@ func (v *Inventory) warnExcluded(all, used []string) {
 
 	isUsed := func(file string) bool {
 		_, isThere := slices.BinarySearch(used, file)
-		return isThere
+		return isThere || tares[file]
 	}
 	excluded := slices.DeleteFunc(slices.Clone(all), isUsed)
 	if len(excluded) > 0 {

@@ -372,6 +372,9 @@ func (w *walk) noMatch(prefix, pattern string) error {
 	return e
 }
 
+// misnamedFile is the code of a warning about a file that a pattern misses by a slip of its name.
+const misnamedFile = "misnamed-file"
+
 // warnOfMisnamed warns of files next to the matched ones that miss the last element of the pattern by letter case or a
 // dot. found are the files of all patterns. It warns of no file that is excluded.
 func warnOfMisnamed(
@@ -404,7 +407,7 @@ func warnOfMisnamed(
 
 			if why := slipOf(last, name); why != "" && !excluded.match(rel) {
 				warnings = append(warnings,
-					ingest.Warn(rel, "misnamed-file", "is not matched by %q: %s? it is left out", pattern, why))
+					ingest.Warn(rel, misnamedFile, "is not matched by %q: %s? it is left out", pattern, why))
 			}
 		}
 	}

@@ -18,25 +18,36 @@ import (
 
 // tareFinder finds the recordings without wind of a campaign's runs.
 type tareFinder struct {
-	Campaign   *setting.Campaign
-	Project    setting.Project
-	Spellings  condition.Spellings
-	recordings map[string][]tareRecording // by the pattern that finds them; TakePatterns fills it
+	campaign   *setting.Campaign
+	project    setting.Project
+	spellings  condition.Spellings
+	recordings map[string][]tareRecording // by the pattern that finds them; takePatterns fills it
 }
 
 // settings returns the settings of the recordings without wind, or nil if there are none.
 func (t *tareFinder) settings() *setting.Tare {
-	if t.Campaign.Balance == nil {
+	if t.campaign.Balance == nil {
 		return nil
 	}
 
-	return t.Campaign.Balance.Tare
+	return t.campaign.Balance.Tare
 }
 
-// IsTare reports whether the settings name a file, by its path, as the recording without wind.
-func (t *tareFinder) IsTare(file string) bool {
+// isTare reports whether the settings name a file as a recording without wind, by its path or by a pattern.
+func (t *tareFinder) isTare(file string) bool {
 	tare := t.settings()
-	return tare != nil && filepath.Clean(tare.File) == filepath.Clean(file)
+	if tare == nil {
+		return false
+	}
+
+	for _, name := range []string{tare.File, tare.Closing} {
+		isFound := func(own tareRecording) bool { return own.name == file }
+		if filepath.Clean(name) == filepath.Clean(file) || slices.ContainsFunc(t.recordings[name], isFound) {
+			return true
+		}
+	}
+
+	return false
 }
 
 // ownTare returns the recording without wind that a column of the table of conditions names for the file with the given
@@ -72,9 +83,9 @@ func ownTare(column string, conds *Conditions, name string) (string, error) {
 	return own, nil
 }
 
-// Columns returns the columns of the table of conditions that name the recordings without wind, or nil if there are
+// columns returns the columns of the table of conditions that name the recordings without wind, or nil if there are
 // none.
-func (t *tareFinder) Columns() []string {
+func (t *tareFinder) columns() []string {
 	tare := t.settings()
 	if tare == nil || tare.Column == "" {
 		return nil
@@ -89,23 +100,23 @@ type tareCell struct {
 	folder string // of the row's recording
 }
 
-// TakeNamed replaces the names of recordings without wind in the table of conditions by their paths. recordings are all
-// files that were found, and files are the recordings that are measurements. TakeNamed returns files without the
+// takeNamed replaces the names of recordings without wind in the table of conditions by their paths. recordings are all
+// files that were found, and files are the recordings that are measurements. takeNamed returns files without the
 // recordings that the table names as recordings without wind, and the paths of these. A file that has a row of its own
 // in the table, which is not a glob, remains a measurement.
 //
 // A name in the table is a path from the folder of the project or of the recording, or a file name without folder and
-// ending. If table is nil, or the settings name no column with such names, TakeNamed returns files unchanged. It
+// ending. If table is nil, or the settings name no column with such names, takeNamed returns files unchanged. It
 // returns a *fault.Error if no file has a name of the table, or if several have it.
-func (t *tareFinder) TakeNamed(table *Conditions, recordings, files []string) (rest []string, tares map[string]bool,
+func (t *tareFinder) takeNamed(table *Conditions, recordings, files []string) (rest []string, tares map[string]bool,
 	err error,
 ) {
-	columns := t.Columns()
+	columns := t.columns()
 	if columns == nil || table == nil {
 		return files, nil, nil
 	}
 
-	near := filesNear(t.Project.Dir, recordings)
+	near := filesNear(t.project.Dir, recordings)
 	located := map[tareCell]string{}
 	tares = map[string]bool{}
 	measured := map[string]bool{} // files that have a row of their own
@@ -173,8 +184,8 @@ func (t *tareFinder) tarePath(cell tareCell, place string, files []string) (stri
 		return "", err
 	}
 
-	if _, err := os.Stat(t.Project.Resolve(tare)); err != nil {
-		return "", fault.At(t.Campaign.Conditions, place, "a recording without wind", fmt.Sprintf("no file %q", cell.name),
+	if _, err := os.Stat(t.project.Resolve(tare)); err != nil {
+		return "", fault.At(t.campaign.Conditions, place, "a recording without wind", fmt.Sprintf("no file %q", cell.name),
 			"write its path")
 	}
 
@@ -205,13 +216,13 @@ func (t *tareFinder) locate(cell tareCell, place string, files []string) (string
 
 	err := fmt.Errorf("expected one recording without wind, found %q and %q", found[0], found[1])
 
-	return "", &fault.Error{Path: t.Campaign.Conditions, Place: place, Err: err, Hint: "write more of the path"}
+	return "", &fault.Error{Path: t.campaign.Conditions, Place: place, Err: err, Hint: "write more of the path"}
 }
 
-// NamesFor returns the names of the recordings without wind for the runs of a file: none, one, or two. The first of two
+// namesFor returns the names of the recordings without wind for the runs of a file: none, one, or two. The first of two
 // was made before the runs, and the second after them. rows are the file's rows of the table of conditions, and known
 // contains the conditions of its runs.
-func (t *tareFinder) NamesFor(file string, rows *Conditions, known condition.Rows) ([]string, error) {
+func (t *tareFinder) namesFor(file string, rows *Conditions, known condition.Rows) ([]string, error) {
 	tare := t.settings()
 	if tare == nil {
 		return nil, nil
@@ -230,21 +241,21 @@ func (t *tareFinder) NamesFor(file string, rows *Conditions, known condition.Row
 	return names, nil
 }
 
-// Shares returns the place in time of each file's runs between its two recordings without wind: near 0 shortly after
+// shares returns the place in time of each file's runs between its two recordings without wind: near 0 shortly after
 // the first recording, near 1 shortly before the second. All places are 0 if no drift is taken out, and 0.5 if the mean
 // of both recordings is subtracted. files are the rows of each file.
 //
-// Shares assumes that the rows that name the same two recordings are equally spaced in time: the first recording was
+// shares assumes that the rows that name the same two recordings are equally spaced in time: the first recording was
 // made one step before their first row, and the second one step after their last row. If a file has several rows, its
 // first row counts.
-func (t *tareFinder) Shares(table *Conditions, files []*Conditions) []float64 {
+func (t *tareFinder) shares(table *Conditions, files []*Conditions) []float64 {
 	shares := make([]float64, len(files))
 	tare := t.settings()
 	if tare == nil || tare.Drift == "" {
 		return shares
 	}
 
-	columns := t.Columns()
+	columns := t.columns()
 	lines := map[string][]int{} // line numbers of the rows, by the recordings without wind that they name
 	if tare.Drift == "linear" {
 		for _, row := range table.Rows {
@@ -288,7 +299,7 @@ func (v *Inventory) findTares() error {
 	var rows []*Conditions
 	for i := range v.Files {
 		file := &v.Files[i]
-		names, err := v.tares.NamesFor(file.Name, file.Rows, file.Known)
+		names, err := v.tares.namesFor(file.Name, file.Rows, file.Known)
 		if err != nil {
 			return err
 		}
@@ -305,7 +316,7 @@ func (v *Inventory) findTares() error {
 		rows = append(rows, file.Rows)
 	}
 
-	for i, share := range v.tares.Shares(v.Table, rows) {
+	for i, share := range v.tares.shares(v.Table, rows) {
 		v.Files[i].Share = share
 	}
 

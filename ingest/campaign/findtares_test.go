@@ -17,7 +17,7 @@ import (
 // the name, the file in the folder of the run counts, and otherwise locate returns an error. It returns an unknown name
 // as it is.
 func TestLocate(t *testing.T) {
-	finder := &tareFinder{Campaign: &setting.Campaign{}}
+	finder := &tareFinder{campaign: &setting.Campaign{}}
 	files := []string{"a/off1.csv", "b/off1.csv", "zero/Null_A.csv", "c.csv"}
 	for _, c := range [][3]string{
 		{"off1", "a", "a/off1.csv"},
@@ -72,11 +72,11 @@ func TestTakeNamed(t *testing.T) {
 
 		table := conds(t, "file,tare\n"+strings.Join(c.rows, "\n")+"\n")
 		finder := &tareFinder{
-			Campaign: &setting.Campaign{Balance: &setting.Balance{Tare: &setting.Tare{Column: "tare"}}},
-			Project:  setting.Project{Dir: dir},
+			campaign: &setting.Campaign{Balance: &setting.Balance{Tare: &setting.Tare{Column: "tare"}}},
+			project:  setting.Project{Dir: dir},
 		}
 
-		rest, _, err := finder.TakeNamed(table, c.files, c.files)
+		rest, _, err := finder.takeNamed(table, c.files, c.files)
 		require.NoError(t, err)
 		assert.Equal(t, c.want, rest, "%v", c.rows)
 

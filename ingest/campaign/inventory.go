@@ -54,17 +54,17 @@ func NewInventory(settings setting.Campaign, project setting.Project) *Inventory
 // FindFiles finds the recordings that the settings name, except recordings of the background and of a calibrator, and
 // recordings without wind. It reads the tables of conditions and of microphones and the pattern of file names.
 func (v *Inventory) FindFiles() error {
-	v.tares = &tareFinder{Campaign: &v.Settings, Project: v.Project, Spellings: v.Roles.Spellings}
+	v.tares = &tareFinder{campaign: &v.Settings, project: v.Project, spellings: v.Roles.Spellings}
 	if v.Settings.Sidecar != nil {
 		v.sidecar = v.Settings.Sidecar.Values
 	}
 
-	all, files, err := v.listFiles()
+	all, listed, err := v.listFiles()
 	if err != nil {
 		return err
 	}
 
-	files, err = v.withoutBackground(files)
+	files, err := v.withoutBackground(listed)
 	if err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func (v *Inventory) FindFiles() error {
 		return err
 	}
 
-	files, err = v.tares.TakePatterns(files)
+	files, err = v.tares.takePatterns(files)
 	if err != nil {
 		return err
 	}
@@ -83,14 +83,16 @@ func (v *Inventory) FindFiles() error {
 		return err
 	}
 
-	files, named, err := v.tares.TakeNamed(v.Table, all, files)
+	files, named, err := v.tares.takeNamed(v.Table, all, files)
 	if err != nil {
 		return err
 	}
 
 	v.Warnings = slices.DeleteFunc(v.Warnings, func(warning ingest.Warning) bool {
-		return named[filepath.ToSlash(warning.Path)]
+		isUsed := named[warning.Path] || v.servesOthers(warning.Path)
+		return warning.Code == misnamedFile && isUsed
 	})
+	v.warnExcluded(all, listed, named)
 
 	v.callSimulated(files)
 	for _, name := range files {
@@ -106,6 +108,21 @@ func (v *Inventory) FindFiles() error {
 	}
 
 	return v.joinMicrophones()
+}
+
+// servesOthers reports whether a file is a recording of the background, of the calibrator, or without wind.
+func (v *Inventory) servesOthers(file string) bool {
+	if slices.Contains(v.Backgrounds, file) || v.tares.isTare(file) {
+		return true
+	}
+
+	if v.Settings.Calibration == nil || v.Settings.Calibration.Calibrator == nil {
+		return false
+	}
+
+	isOwn := func(recording string) bool { return filepath.Clean(recording) == filepath.Clean(file) }
+
+	return slices.ContainsFunc(v.Settings.Calibration.Calibrator.Files(), isOwn)
 }
 
 // listFiles lists all files that the settings name, and those among them that are not excluded. Tables that the
@@ -125,12 +142,30 @@ func (v *Inventory) listFiles() (all, files []string, err error) {
 	isTable := func(file string) bool { return slices.Contains(tables, filepath.Clean(file)) }
 	all = slices.DeleteFunc(all, isTable)
 	files = slices.DeleteFunc(files, isTable)
-	v.Warnings = slices.DeleteFunc(warnings, func(warning ingest.Warning) bool {
-		return isTable(warning.Path) || v.tares.IsTare(warning.Path)
-	})
-	v.warnExcluded(all, files)
+	v.Warnings = slices.DeleteFunc(warnings, func(warning ingest.Warning) bool { return isTable(warning.Path) })
 
 	return all, files, nil
+}
+
+// readPattern stores the pattern of file names that the settings give.
+func (v *Inventory) readPattern() error {
+	if v.Settings.Pattern == "" {
+		return nil
+	}
+
+	pattern, err := ParsePattern(v.Settings.Pattern)
+	if err != nil {
+		return setting.Errorf("pattern", "%v", err)
+	}
+
+	// With a table of conditions or the setting run, a number called run names a run of the campaign.
+	if v.Settings.Run == "" && v.Settings.Conditions == "" {
+		pattern.CountRepeats(condition.RunColumn("")) // which decides whether the number counts repeats
+	}
+
+	v.Pattern = pattern
+
+	return nil
 }
 
 // Settle gives each file its rows of the table of conditions, the conditions that are known of its runs, and its

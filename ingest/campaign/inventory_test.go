@@ -83,3 +83,84 @@ func TestReadNamesTheSetting(t *testing.T) {
 		assert.Equal(t, key, bad.Key)
 	}
 }
+
+// A file that a pattern misses by a slip of its name is named in a warning, whether the pattern selects recordings or
+// recordings of the background. A file that the campaign uses in another way is not left out, so that there is no
+// warning about it. Expected: by the file each pattern should have matched.
+func TestMisnamedFiles(t *testing.T) {
+	calibrator := func(c *setting.Campaign, calibrator setting.Calibrator) {
+		c.Calibration = &setting.Calibration{Calibrator: &calibrator}
+	}
+	for name, c := range map[string]struct {
+		files  []string // besides a.wav
+		change func(*setting.Campaign)
+		want   []string
+	}{
+		"a recording": {[]string{"b.WAV"}, func(*setting.Campaign) {}, []string{"b.WAV"}},
+		"a background": {[]string{"quiet.wav", "Quiet2.WAV"}, func(c *setting.Campaign) {
+			c.Files = []string{"a*.wav"}
+			c.Background = &setting.Background{Files: []string{"quiet*.wav"}}
+		}, []string{"Quiet2.WAV"}},
+		"a background that both patterns miss": {[]string{"quiet.wav", "Quiet2.WAV"}, func(c *setting.Campaign) {
+			c.Background = &setting.Background{Files: []string{"quiet*.wav"}}
+		}, []string{"Quiet2.WAV"}},
+		"a recording called like the background": {[]string{"quiet.wav", "Quiet2.wav"}, func(c *setting.Campaign) {
+			c.Background = &setting.Background{Files: []string{"quiet*.wav"}}
+		}, nil},
+		"a background of another letter case": {[]string{"quiet.WAV"}, func(c *setting.Campaign) {
+			c.Background = &setting.Background{Files: []string{"quiet.WAV"}}
+		}, nil},
+		"the calibrator": {[]string{"cal.WAV"}, func(c *setting.Campaign) {
+			calibrator(c, setting.Calibrator{File: "cal.WAV"})
+		}, nil},
+		"calibrators by a pattern": {[]string{"cal1.WAV", "cal2.WAV"}, func(c *setting.Campaign) {
+			calibrator(c, setting.Calibrator{Pattern: "cal{channel}.WAV"})
+		}, nil},
+		"recordings without wind": {[]string{"before.WAV", "after.WAV"}, func(c *setting.Campaign) {
+			c.Balance = &setting.Balance{Tare: &setting.Tare{File: "before.WAV", Closing: "after.WAV"}}
+		}, nil},
+		"recordings without wind by a pattern": {[]string{"off5.WAV", "off9.WAV"}, func(c *setting.Campaign) {
+			c.Balance = &setting.Balance{Tare: &setting.Tare{File: "off{u_inf_m_s}.WAV"}}
+		}, nil},
+	} {
+		dir := t.TempDir()
+		for _, file := range append(c.files, "a.wav") {
+			require.NoError(t, os.WriteFile(filepath.Join(dir, file), nil, 0o600))
+		}
+
+		settings := setting.Campaign{Files: []string{"*.wav"}}
+		c.change(&settings)
+		inventory := campaign.NewInventory(settings, setting.Project{Dir: dir})
+		require.NoError(t, inventory.FindFiles(), name)
+
+		var got []string
+		for _, warning := range inventory.Warnings {
+			assert.Equal(t, "misnamed-file", warning.Code, name)
+			got = append(got, warning.Path)
+		}
+
+		assert.Equal(t, c.want, got, name)
+	}
+}
+
+// An exclusion by name is named in a warning with all files that it leaves out, but not with a recording without wind,
+// which is used nevertheless.
+func TestExcludedTare(t *testing.T) {
+	dir := t.TempDir()
+	for _, file := range []string{"a.wav", "b.wav", "off.wav"} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, file), nil, 0o600))
+	}
+
+	log := "file,alpha_deg,tare\nb.wav,1,a.wav\n"
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "log.csv"), []byte(log), 0o600))
+
+	inventory := campaign.NewInventory(setting.Campaign{
+		Files: []string{"*.wav"}, Conditions: "log.csv",
+		Exclude: setting.Exclusions{{Files: "a.wav"}, {Files: "off.wav"}},
+		Balance: &setting.Balance{Tare: &setting.Tare{Column: "tare"}},
+	}, setting.Project{Dir: dir})
+	require.NoError(t, inventory.FindFiles())
+
+	require.Len(t, inventory.Warnings, 1)
+	assert.Equal(t, "off.wav left out by exclude", inventory.Warnings[0].Path+" "+inventory.Warnings[0].Text)
+}

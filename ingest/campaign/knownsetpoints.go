@@ -35,27 +35,10 @@ func (v *Inventory) namedNear(name string, values []float64, tolerance condition
 	var near []float64
 	for _, file := range v.Files {
 		nominal, isNamed := file.Nominal[name]
-		if isNamed && slices.ContainsFunc(values, func(v float64) bool { return tolerance.Equal(v, nominal) }) {
+		if isNamed && slices.ContainsFunc(values, func(value float64) bool { return tolerance.Equal(value, nominal) }) {
 			near = append(near, nominal)
 		}
 	}
 
 	return near
-}
-
-// IsByChannel reports whether every row of the table of conditions means one channel of a file.
-func (v *Inventory) IsByChannel() bool {
-	for _, file := range v.Files {
-		if file.Rows == nil {
-			return false
-		}
-
-		for _, row := range file.Rows.Rows {
-			if row.Channel == "" {
-				return false
-			}
-		}
-	}
-
-	return true
 }

@@ -1,38 +1,8 @@
 package campaign
 
-import (
-	"cmp"
-	"maps"
-	"slices"
-	"strconv"
-
-	"doubletake/ingest"
-	"doubletake/ingest/condition"
-	"doubletake/ingest/setting"
-)
-
-// readPattern stores the pattern of file names that the settings give.
-func (v *Inventory) readPattern() error {
-	if v.Settings.Pattern == "" {
-		return nil
-	}
-
-	pattern, err := ParsePattern(v.Settings.Pattern)
-	if err != nil {
-		return setting.Errorf("pattern", "%v", err)
-	}
-
-	if v.Settings.Run == "" && v.Settings.Conditions == "" {
-		pattern.CountRepeats(condition.RunColumn(""))
-	}
-
-	v.Pattern = pattern
-
-	return nil
-}
-
-// matchRows stores in each file its rows of the table of conditions and the conditions that its name states. It returns
-// an error if the pattern does not match the name.
+// matchRows stores in each file its rows of the table of conditions and the conditions that its name states. It warns of
+// a run whose files state several values of a condition. It returns an error if a file or a row has no partner, or if
+// the pattern does not match a name.
 func (v *Inventory) matchRows() error {
 	if v.Table != nil {
 		tables, err := v.Table.ForFiles(v.Names())
@@ -64,49 +34,20 @@ func (v *Inventory) matchRows() error {
 	return nil
 }
 
-// runCondition is a condition of a run.
-type runCondition struct{ run, condition string }
-
-// warnRuns warns of the first run to which the names of files give several values of a condition, unless the setting
-// run says that runs go across conditions.
-func (v *Inventory) warnRuns() {
-	if v.Settings.Run != "" {
-		return
-	}
-
-	values := map[runCondition]map[float64]bool{}
+// IsByChannel reports whether every file has rows in the table of conditions, and each of these rows means one channel
+// of the file. It returns true if there are no files.
+func (v *Inventory) IsByChannel() bool {
 	for _, file := range v.Files {
-		run := ""
-		for _, cond := range file.Named {
-			if cond.Column == condition.RunColumn("") {
-				run = cmp.Or(cond.Name, strconv.FormatFloat(cond.Value, 'g', -1, 64))
-			}
+		if file.Rows == nil {
+			return false
 		}
 
-		for _, cond := range file.Named {
-			if run == "" || cond.IsName || cond.Column == condition.RunColumn("") {
-				continue
+		for _, row := range file.Rows.Rows {
+			if row.Channel == "" {
+				return false
 			}
-
-			key := runCondition{run, cond.Column}
-			if values[key] == nil {
-				values[key] = map[float64]bool{}
-			}
-
-			values[key][cond.Value] = true
 		}
 	}
 
-	keys := slices.SortedFunc(maps.Keys(values), func(a, b runCondition) int {
-		return cmp.Or(cmp.Compare(a.run, b.run), cmp.Compare(a.condition, b.condition))
-	})
-	for _, key := range keys {
-		if n := len(values[key]); n > 1 {
-			v.Warnings = append(v.Warnings, ingest.Warn(v.Settings.Pattern, "runs-across",
-				"run %s has %d values of %s: it is one run, whose recordings are kept together; ingest: {run: run} "+
-					"confirms it, another name in the pattern undoes it", key.run, n, key.condition))
-
-			return
-		}
-	}
+	return true
 }

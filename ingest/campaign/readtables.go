@@ -34,7 +34,7 @@ func (v *Inventory) readTable(recordings []string) error {
 	table, err := ReadLog(v.Project.Resolve(v.Settings.Conditions), LogOptions{
 		Files: recordings, Columns: setting.ByName(log.Columns), Ignore: log.Ignore,
 		Missing: slices.Concat(v.Settings.Missing, log.Missing),
-		Names:   append(v.Roles.Names(), v.tares.Columns()...), Decimal: DecimalSigns[log.Decimal],
+		Names:   append(v.Roles.Names(), v.tares.columns()...), Decimal: DecimalSigns[log.Decimal],
 		Units: setting.ByName(v.Settings.Units), IsName: v.namesThing, Spellings: v.Roles.Spellings,
 	})
 	if err != nil {

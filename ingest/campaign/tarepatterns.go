@@ -25,10 +25,10 @@ type tareRecording struct {
 // isPattern reports whether the name of a recording without wind has fields.
 func isPattern(name string) bool { return strings.Contains(name, "{") }
 
-// TakePatterns finds the recordings without wind that the settings name by a pattern or by a path. It returns files
+// takePatterns finds the recordings without wind that the settings name by a pattern or by a path. It returns files
 // without these recordings, because they are not measurements of the campaign. A file that is named by its path remains
 // a measurement if the campaign has a table of conditions, which may have a row for it.
-func (t *tareFinder) TakePatterns(files []string) ([]string, error) {
+func (t *tareFinder) takePatterns(files []string) ([]string, error) {
 	t.recordings = map[string][]tareRecording{}
 	tare := t.settings()
 	if tare == nil || tare.Column != "" {
@@ -42,14 +42,14 @@ func (t *tareFinder) TakePatterns(files []string) ([]string, error) {
 
 		if !isPattern(entry.text) {
 			isTare := func(file string) bool { return filepath.Clean(file) == filepath.Clean(entry.text) }
-			if t.Campaign.Conditions == "" {
+			if t.campaign.Conditions == "" {
 				files = slices.DeleteFunc(slices.Clone(files), isTare)
 			}
 
 			continue
 		}
 
-		recordings, err := findTareRecordings(entry.text, t.Project.Dir)
+		recordings, err := findTareRecordings(entry.text, t.project.Dir)
 		if err != nil {
 			return nil, setting.Errorf("balance.tare."+entry.key, "%v", err)
 		}
@@ -104,7 +104,7 @@ func findTareRecordings(text, dir string) ([]tareRecording, error) {
 // settleStated turns what the names of recordings without wind state into the conditions of the runs: numbers in the
 // units of the conditions' names, and the names that spellings mean.
 func (t *tareFinder) settleStated(recordings []tareRecording) error {
-	for _, unit := range t.Campaign.Units {
+	for _, unit := range t.campaign.Units {
 		conversion, err := units.ToName(unit.Name, unit.Value)
 		if err != nil {
 			return setting.Errorf("units."+unit.Name, "%v", err)
@@ -120,7 +120,7 @@ func (t *tareFinder) settleStated(recordings []tareRecording) error {
 	}
 
 	for _, recording := range recordings {
-		t.Spellings.Rename(recording.stated)
+		t.spellings.Rename(recording.stated)
 	}
 
 	return nil
@@ -172,7 +172,7 @@ func (t *tareFinder) fitsAll(known condition.Rows, stated []condition.Condition)
 // fits reports whether the conditions of a run agree with the conditions that a name states. It returns an error if the
 // run does not have one of them.
 func (t *tareFinder) fits(known condition.Values, stated []condition.Condition) (bool, error) {
-	tolerances := setting.Tolerances(t.Campaign.Tolerances)
+	tolerances := setting.Tolerances(t.campaign.Tolerances)
 	for _, cond := range stated {
 		number, isNumber := known.Numbers[cond.Column]
 		name, isName := known.Names[cond.Column]

@@ -12,7 +12,7 @@ import (
 // A run may be named after a date. The date in the name of a file and the same date in a table agree, whether each of
 // them is a number or a text. Other dates do not agree.
 func TestDates(t *testing.T) {
-	tares := tareFinder{Campaign: &setting.Campaign{}}
+	tares := tareFinder{campaign: &setting.Campaign{}}
 	asNumber := condition.Values{Numbers: map[string]float64{"run": 20240115}}
 	asText := condition.Values{Names: map[string]string{"run": "20240115"}}
 	for _, c := range []struct {
