@@ -1,8 +1,8 @@
 package campaign
 
-// matchRows stores in each file its rows of the table of conditions and the conditions that its name states. It warns of
-// a run whose files state several values of a condition. It returns an error if a file or a row has no partner, or if
-// the pattern does not match a name.
+// matchRows stores in each file its rows of the table of conditions and the conditions that its name states. It warns
+// of a run whose files state several values of a condition. It returns an error if a file or a row has no partner, or
+// if the pattern does not match a name.
 func (v *Inventory) matchRows() error {
 	if v.Table != nil {
 		tables, err := v.Table.ForFiles(v.Names())

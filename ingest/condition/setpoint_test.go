@@ -174,3 +174,19 @@ func TestDiscoverRound(t *testing.T) {
 		}
 	}
 }
+
+// Tolerances are read as a person writes them. Texts of another form are errors.
+func TestParseTolerance(t *testing.T) {
+	for s, want := range map[string]condition.Tolerance{
+		"20": {Absolute: 20}, "1 %": {Relative: 0.01}, "0.5%": {Relative: 0.005}, "0": {}, "199 %": {Relative: 1.99},
+	} {
+		got, err := condition.ParseTolerance(s)
+		require.NoError(t, err, "%s", s)
+		assert.Equal(t, want, got, "%s", s)
+	}
+
+	for _, s := range []string{"", "x", "-1", "1 %%", "Inf", "NaN", "1e10", "200 %"} {
+		_, err := condition.ParseTolerance(s)
+		assert.Error(t, err, "tolerance %q", s)
+	}
+}

@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -30,4 +31,22 @@ func TestResolveTablePairs(t *testing.T) {
 
 	_, _, err := ResolveTable(TableFile{Path: writeFile(t, "n,ct_1,ct_2,ct_3\n1,1,1,1\n")}, TableOptions{})
 	assert.ErrorContains(t, err, "pairs.csv: column ct_3: expected two values of ct, found a third")
+}
+
+// A column called run names the runs and is not an input. A column of names that look like numbers is not an input
+// either, and ResolveTable lists it among the columns of text, as a run that is not a number. cmd/app has it as case
+// run-column.
+func TestRunColumn(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"run,x,y_1,y_2\nq1,1,2,3\n", "run [x] [run]"},
+		{"Run,x,y_1,y_2\n1,1,2,3\n", "Run [x] []"},
+		{"run_nr,x,y_1,y_2\n1,1,2,3\n", " [run_nr x] []"},
+		{"profile,x,y_1,y_2\n0012,1,2,3\n", " [x] [profile]"},
+	} {
+		o, texts, err := ResolveTable(TableFile{Path: writeFile(t, c.text)}, TableOptions{Names: []string{"profile"}})
+		require.NoError(t, err, "%q", c.text)
+
+		got := fmt.Sprint(o.Run, " ", o.Inputs, " ", texts)
+		assert.Equal(t, c.want, got, "%q", c.text)
+	}
 }
