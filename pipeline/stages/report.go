@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 
-	"doubletake/dsp"
 	"doubletake/dsp/analysis"
 	"doubletake/ingest/table"
 	"doubletake/internal/kv"
@@ -20,12 +19,7 @@ import (
 	"doubletake/pipeline/engine/taskfile"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/report"
-	"doubletake/report/content"
 	"doubletake/report/findings"
-	"doubletake/report/pairs"
-	"doubletake/train/honest"
-	"doubletake/train/honest/interval"
-	"doubletake/train/triplets"
 )
 
 // reportVersion is the version of the results of stage report. Raise it when the stage gives another result for the
@@ -36,7 +30,7 @@ const reportVersion = 69
 // show for each split, and from the search for far runs.
 func (x *reportStage) weight() float64 {
 	conditions, _ := x.ing.Size()
-	return 0.2 + 7e-4*min(conditions, 1000)*float64(len(x.splits)) + x.trained.FarSeconds()
+	return 0.2 + 7e-4*min(conditions, 1000)*float64(len(x.splits)) + x.trained.experiment.FarSeconds()
 }
 
 // ReportTask returns the ID of an experiment's report task.
@@ -47,16 +41,7 @@ func ReportTask(experiment string) string { return experiment + "/report" }
 func planReport(exp plan.Experiment, ing ingestResult, trip dspResult, trained trainResult) error {
 	exp.Train.Splits = trained.Splits
 	x := &reportStage{exp: exp, ing: ing, trip: trip, trained: trained}
-	for _, split := range exp.Train.Splits {
-		switch {
-		case len(exp.Train.Inputs) == 0: // nothing is trained
-		case split.Final():
-			x.final = append(x.final, split)
-		default:
-			x.splits = append(x.splits, split)
-		}
-	}
-
+	x.splits, x.final = trained.experiment.Trained()
 	x.deps = x.dependencies()
 	folder := exp.Published("report", "report")
 	t := &engine.Task{
@@ -145,67 +130,20 @@ func (x *reportStage) run(ctx context.Context, job *engine.Job) error {
 		return err
 	}
 
-	set, err := reportSet(x.exp, x.ing.Conditions, tab)
+	found, err := x.findings(job)
 	if err != nil {
 		return err
 	}
 
-	found, err := x.collect(ctx, job, tab, set)
+	results := x.results(job, tab)
+	results.Found = found
+	page, err := results.Report(ctx)
 	if err != nil {
-		return err
-	}
-
-	data := content.NewData(tab, set, dsp.NoiseBins(x.exp.DSP.Window))
-	e := x.describe(tab)
-	e.Skipped = found.Skipped
-	ref, notes, err := reference(x.exp, tab, set)
-	if err != nil {
-		return err
-	}
-
-	splits, err := x.splitSets(set, tab)
-	if err != nil {
-		return err
-	}
-
-	for i, split := range splits {
-		trained, err := x.trainedOn(job, x.splits[i], split)
-		if err != nil {
-			return err
-		}
-
-		judged, err := data.AddSplit(ctx, trained, ref)
-		if err != nil {
-			return err
-		}
-
-		e.Splits = append(e.Splits, *judged)
-	}
-
-	e.Final, err = x.finalModels(job, e)
-	if err != nil {
-		return err
-	}
-
-	across, _ := x.exp.Across()
-	for _, thing := range honest.BetweenOccasions(set, across) {
-		e.Between = append(e.Between, fmt.Sprint("All repeats: ", thing))
-	}
-
-	if err := x.warn(ctx, job, &e, tab, set, splits, &found); err != nil {
-		return err
-	}
-
-	e.Warnings = append(e.Warnings, notes...)
-	if err := x.addData(job, data, found); err != nil {
-		return err
+		return x.exp.Located("train", err)
 	}
 
 	about := [][]kv.Pair{config.Flatten("about", x.exp.About)}
-	page := data.Detail()
 	page.Config = facts(append(about, x.settings()...)...)
-	page.Experiment = e
-
 	if err := writeReport(x.exp, job, page.Experiment); err != nil {
 		return err
 	}
@@ -213,17 +151,9 @@ func (x *reportStage) run(ctx context.Context, job *engine.Job) error {
 	return writeFigures(job, page)
 }
 
-// subtractsBackground reports whether the background is subtracted from levels.
-func (x *reportStage) subtractsBackground() bool {
-	background := x.exp.Ingest.Background
-	return background != nil && background.Subtract
-}
-
-// collect collects the findings of the experiment's tasks, and finds mistakes in the triplets.
-func (x *reportStage) collect(ctx context.Context, job *engine.Job, tab *table.Table, set triplets.Set) (
-	findings.Findings, error,
-) {
-	found := findings.Findings{SplitName: func(name string) []string { return pairs.SplitName(tab, name) }}
+// findings collects what the tasks found in the files of the experiment.
+func (x *reportStage) findings(job *engine.Job) (findings.Findings, error) {
+	var found findings.Findings
 	found.AddPlanned(x.ing.Warnings)
 	for _, dep := range x.ing.Results {
 		add := func(result *FileResult) { found.AddFile(result.Warnings) }
@@ -238,154 +168,15 @@ func (x *reportStage) collect(ctx context.Context, job *engine.Job, tab *table.T
 	}
 
 	for _, notes := range all {
-		addNotes(&found, notes)
+		found.AddNotes(notes)
 	}
 
-	if x.ing.Index != nil && x.ing.Recordings != nil {
-		recs, err := readTable(job, *x.ing.Index)
-		if err != nil {
-			return found, err
-		}
-
-		found.AddCutShort(recs)
-	}
-
-	found.AddMistakes(set)
-	if x.isToy() { // the rows of the toy are not runs
-		return found, nil
-	}
-
-	return found, found.AddFarRuns(ctx, x.exp.Train.Honest, set)
-}
-
-// addNotes adds the notes of the analysis of one file to the findings.
-func addNotes(found *findings.Findings, notes analysis.FileNotes) {
-	if notes.Skipped != nil {
-		found.Skipped = append(found.Skipped, notes.Skipped.Reason)
-	}
-
-	found.AddAnalysis(notes.Warnings)
-	for _, note := range notes.Notes {
-		found.AddRun(findings.RunNote(note))
-	}
-}
-
-// warn adds the warnings and the suspects of the report, the worst first.
-func (x *reportStage) warn(ctx context.Context, job *engine.Job, e *report.Experiment, tab *table.Table,
-	set triplets.Set, splits []content.Split, found *findings.Findings,
-) error {
-	effects := findings.Effects{Splits: e.Splits, Runs: e.Runs, Set: set}
-	effects.Recalibrate = func(ctx context.Context, split int, isLeft func(run, recording string) bool) (
-		*interval.Record, error,
-	) {
-		return x.trained.CalibrateWithout(ctx, job, x.splits[split], isLeft)
-	}
-
-	words, err := found.Words(ctx, effects, found.FarPairs(x.ing.PairKind, tab, set))
-	if err != nil {
-		return err
-	}
-
-	e.Warnings = words.Warnings
-	e.Widening = words.Widening
-	e.Suspects = words.Suspects
-	e.Warnings = append(e.Warnings, found.Counts(x.exp.DSP.EmergenceDB, x.subtractsBackground())...)
-	more, err := content.Warnings(x.ing.Conditions, x.exp.Train.Outcomes, tab, set, splits)
-	if err != nil {
-		return err
-	}
-
-	e.Warnings = append(e.Warnings, more...)
-
-	return nil
+	return found, nil
 }
 
 // readTable reads a table that another task wrote.
 func readTable(job *engine.Job, dep engine.Dep) (*table.Table, error) {
 	return table.Read(job.Input(dep.Task, dep.Output))
-}
-
-// addData adds the spectra, the quality and the background of the recordings to the data of the page.
-func (x *reportStage) addData(job *engine.Job, data *content.Data, found findings.Findings) error {
-	if x.trip.Spectra != nil {
-		spectra, err := readTable(job, *x.trip.Spectra)
-		if err != nil {
-			return err
-		}
-
-		if err := data.AddSpectra(spectra); err != nil {
-			return err
-		}
-	}
-
-	if x.ing.Index == nil {
-		return nil
-	}
-
-	recs, err := readTable(job, *x.ing.Index)
-	if err != nil {
-		return err
-	}
-
-	data.AddQuality(recs, found)
-	if x.trip.Background == nil {
-		return nil
-	}
-
-	background, err := readBackground(job.Input(x.trip.Background.Task, x.trip.Background.Output))
-	if err != nil {
-		return err
-	}
-
-	return data.AddBackground(background.Recordings, recs)
-}
-
-// finalModels describes the models that were trained on all rows, in one text for each.
-func (x *reportStage) finalModels(job *engine.Job, e report.Experiment) (texts []string, err error) {
-	for _, split := range x.final {
-		var calibration *interval.Calibration
-		for _, dep := range honestDeps(x.exp, split) {
-			result, err := readIntervals(job, dep)
-			if err != nil {
-				return nil, err
-			}
-
-			calibration = result.Calibration
-		}
-
-		texts = append(texts, content.FinalModel(split.Name, e, calibration))
-	}
-
-	return texts, nil
-}
-
-// pairsFrom describes in words how y1 and y2 come about.
-func (x *reportStage) pairsFrom() string {
-	if x.ing.Construction == nil {
-		return "The pairs were read from a table as they are"
-	}
-	return x.ing.Construction.Describe().Doc
-}
-
-// isToy reports whether the simulated toy made the pairs.
-func (x *reportStage) isToy() bool { return x.ing.Pairs != nil && x.ing.Pairs.Toy != nil }
-
-// describe returns the report with the description of its data and settings, and without results.
-func (x *reportStage) describe(tab *table.Table) report.Experiment {
-	exp := x.exp
-	e := report.Experiment{
-		Name: exp.Name, Data: exp.Ingest.Data, Pairs: x.ing.PairKind, Construction: exp.DSP.Triplets,
-		PairsFrom: x.pairsFrom(), Couples: exp.DSP.Couples,
-		Inputs: exp.Train.Inputs, Outcomes: pairs.Outcomes(tab), Triplets: tab.Rows(),
-		Runs: len(content.Distinct(tab, "run")), Recordings: len(content.Distinct(tab, "recording")),
-		ConfigDigest: plan.Digest(x.settings()...), Version: x.exp.Program.Version,
-	}
-
-	for _, outcome := range e.Outcomes {
-		e.OutcomeUnits = append(e.OutcomeUnits, tab.Column(outcome+"_1").Unit)
-	}
-
-	return e
 }
 
 // settings returns the sections of the configuration that the results depend on.

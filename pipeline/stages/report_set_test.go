@@ -21,7 +21,7 @@ func cut(t *testing.T, inputs, rule string) (*stageTest, *table.Table, triplets.
 	t.Helper()
 	tab := tabletest.MustParse(t, tabletest.Rotor)
 	b := newStageTest(t, "{inputs: ["+inputs+"], seeds: 1, splits: {s: {test: "+rule+"}}}", tab)
-	set, err := reportSet(b.Experiment, b.Ing.Conditions, tab)
+	set, err := dividerOf(b.Experiment).Triplets(tab, b.Ing.Conditions)
 	require.NoError(t, err)
 
 	split := b.Train.Splits[0]
@@ -68,13 +68,13 @@ func TestReportSet(t *testing.T) {
 	assert.Equal(t, 5, set.Conditions())
 
 	b.Train.Inputs = nil
-	set, err := reportSet(b.Experiment, b.Ing.Conditions, tab)
+	set, err := dividerOf(b.Experiment).Triplets(tab, b.Ing.Conditions)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"rpm", "blades", "theta_deg"}, set.InputNames())
 	assert.Equal(t, 6, set.Conditions())
 
 	b.Train.Outcomes = []string{"z"}
-	_, err = reportSet(b.Experiment, b.Ing.Conditions, tab)
+	_, err = dividerOf(b.Experiment).Triplets(tab, b.Ing.Conditions)
 	assert.ErrorContains(t, err, `"z" is not an outcome`)
 }
 

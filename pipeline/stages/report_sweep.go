@@ -67,10 +67,9 @@ func planSweep(variants []Variant) {
 
 	x := &sweep{family: first.Family(), variants: variants}
 
-	for _, split := range first.Trained.Splits {
-		if !split.Final() {
-			x.splits = append(x.splits, sweptSplit{split, first.Trained.Inner[split.Name]})
-		}
+	splits, _ := first.Trained.experiment.Trained()
+	for _, split := range splits {
+		x.splits = append(x.splits, sweptSplit{split, first.Trained.Inner[split.Name]})
 	}
 
 	t := &engine.Task{

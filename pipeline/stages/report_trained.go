@@ -3,17 +3,17 @@ package stages
 import (
 	"fmt"
 
+	"doubletake/dsp"
 	"doubletake/ingest/table"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/engine/taskfile"
 	"doubletake/pipeline/stages/plan"
+	"doubletake/report"
 	"doubletake/report/content"
-	"doubletake/report/pairs"
 	"doubletake/train/experiment"
 	"doubletake/train/honest"
 	"doubletake/train/honest/interval"
-	"doubletake/train/triplets"
 )
 
 // This file reads what the tasks of stage train wrote about the splits of an experiment.
@@ -40,48 +40,62 @@ func compareDeps(exp plan.Experiment, split config.Split, seed int) []engine.Dep
 	return deps
 }
 
-// splitSets returns the set of the report, divided by each split that holds something out.
-func (x *reportStage) splitSets(set triplets.Set, tab *table.Table) ([]content.Split, error) {
-	divider := dividerOf(x.exp)
-	var splits []content.Split
-	for _, split := range x.splits {
-		divided, err := divider.Divide(set, tab, split)
-		if err != nil {
-			return nil, x.exp.Located("train", err)
-		}
+// results returns the triplets of an experiment, with readers of what was trained on them and found with them.
+func (x *reportStage) results(job *engine.Job, tab *table.Table) *content.Results {
+	exp := x.exp
+	results := resultsOf(exp, x.ing.Conditions, tab)
+	results.Divider = x.trained.experiment
+	results.Description = report.Experiment{
+		Name: exp.Name, Data: exp.Ingest.Data, Pairs: x.ing.PairKind, Construction: exp.DSP.Triplets,
+		ConfigDigest: plan.Digest(x.settings()...), Version: exp.Program.Version,
+	}
+	results.Construction = x.ing.Construction
+	results.Subtracted = exp.Ingest.Background != nil && exp.Ingest.Background.Subtract
+	results.Toy = x.ing.Pairs != nil && x.ing.Pairs.Toy != nil
+	results.Index = tableReader(job, x.ing.Index)
+	results.Spectra = tableReader(job, x.trip.Spectra)
+	results.Seed = func(split config.Split, seed int) (content.Seed, error) { return readSeed(exp, job, split, seed) }
+	results.Intervals = func(split config.Split) (*interval.Result, error) {
+		return readIntervals(job.Input(HonestID(exp, split.Name), honest.File))
+	}
+	if dep := x.trip.Background; dep != nil {
+		results.Background = func(channel, unit, recording string) ([]dsp.BackgroundRecording, error) {
+			background, err := readBackground(job.Input(dep.Task, dep.Output))
+			if err != nil {
+				return nil, err
+			}
 
-		splits = append(splits, content.Split{Name: split.Name, Test: split.Test, Set: divided})
+			return background.Recordings(channel, unit, recording)
+		}
 	}
 
-	return splits, nil
+	return results
 }
 
-// trainedOn returns what was trained on a split.
-func (x *reportStage) trainedOn(job *engine.Job, split config.Split, divided content.Split) (content.Trained, error) {
-	trained := content.Trained{Split: divided, Seeds: x.exp.Train.Seeds}
-	trained.Read = func(seed int) (content.Seed, error) { return readSeed(x.exp, job, split, seed) }
-	if x.exp.Train.Honest.Base == "none" {
-		return trained, nil
+// resultsOf returns the triplets of an experiment, without what was trained on them.
+func resultsOf(exp plan.Experiment, conditions []string, tab *table.Table) *content.Results {
+	results := &content.Results{
+		Description: report.Experiment{Name: exp.Name}, Triplets: tab, Conditions: conditions, Divider: dividerOf(exp),
+		Analysis: &exp.DSP.Settings,
+	}
+	if name := exp.Report.Compare; name != "" {
+		results.Compared = content.Predictions{Name: name, Path: exp.File.Resolve(name)}
 	}
 
-	if _, absent := experiment.HonestCondition(x.exp.Train.Honest, split, x.exp.Train.Splits); absent != "" {
-		trained.Honest = &interval.Result{Absent: absent}
-		return trained, nil
+	return results
+}
+
+// tableReader returns a function that reads a table that another task wrote. It returns nil if there is no such table.
+func tableReader(job *engine.Job, dep *engine.Dep) func() (*table.Table, error) {
+	if dep == nil {
+		return nil
 	}
 
-	result, err := readIntervals(job, engine.Dep{Task: HonestID(x.exp, split.Name), Output: honest.File})
-	if err != nil {
-		return content.Trained{}, err
-	}
-
-	trained.Honest = result
-
-	return trained, nil
+	return func() (*table.Table, error) { return readTable(job, *dep) }
 }
 
 // readIntervals reads the calibrated intervals of a split.
-func readIntervals(job *engine.Job, dep engine.Dep) (*interval.Result, error) {
-	path := job.Input(dep.Task, dep.Output)
+func readIntervals(path string) (*interval.Result, error) {
 	result, err := honest.ReadResult(path)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -120,37 +134,4 @@ func readSeed(exp plan.Experiment, job *engine.Job, split config.Split, seed int
 	}
 
 	return result, nil
-}
-
-// reportSet returns the set that the report shows: the inputs and outcomes of the
-// training, or all conditions and outcomes if nothing is trained.
-func reportSet(exp plan.Experiment, conditions []string, t *table.Table) (triplets.Set, error) {
-	set, err := dividerOf(exp).Triplets(t, conditions)
-
-	return set, exp.Located("train", err)
-}
-
-// reference reads the table of predictions that the experiment names (setting report.compare), whose rows are matched
-// to the rows of a set. It returns nil if the experiment names none.
-func reference(exp plan.Experiment, tab *table.Table, set triplets.Set) (*content.Reference, []string, error) {
-	file := exp.Report.Compare
-	if file == "" || set.Out == 0 {
-		return nil, nil, nil
-	}
-
-	all := &pairs.Pairs{Table: tab, Source: pairs.Source{Name: exp.Name}}
-
-	return content.ReadReference(exp.File.Resolve(file), file, all, set)
-}
-
-// checkReference returns an error if the report could not compare the table of predictions with the triplets in tab.
-func checkReference(exp plan.Experiment, conditions []string, tab *table.Table) error {
-	set, err := reportSet(exp, conditions, tab)
-	if err != nil {
-		return err
-	}
-
-	_, _, err = reference(exp, tab, set)
-
-	return err
 }

@@ -229,8 +229,8 @@ func (pl *Planned) tryTriplets(ctx context.Context, triplets engine.Selection) e
 			return err
 		}
 
-		if err := checkReference(x.Experiment, x.ing.Conditions, t); err != nil {
-			return err
+		if err := resultsOf(x.Experiment, x.ing.Conditions, t).CheckReference(); err != nil {
+			return x.Located("train", err)
 		}
 	}
 

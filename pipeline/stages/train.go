@@ -66,6 +66,7 @@ type trainPlanner struct {
 // calibrations. It also trains the splits of the command line whose conditions the experiment has.
 func planTrain(exp plan.Experiment, ing ingestResult, trip dspResult) (result trainResult, err error) {
 	pl := &trainPlanner{exp: exp, ing: ing, trip: trip}
+	pl.experiment = pairs.Divider{Experiment: experimentOf(exp, &pl.ing), Tolerances: exp.Ingest.Tolerances}
 	result = trainResult{
 		Splits: exp.Train.Splits, Inner: map[string][]config.Split{}, Fits: make([]bool, len(exp.Asked)), trainPlanner: pl,
 	}
@@ -73,7 +74,6 @@ func planTrain(exp plan.Experiment, ing ingestResult, trip dspResult) (result tr
 		return result, nil
 	}
 
-	pl.experiment = pairs.Divider{Experiment: experimentOf(exp, &pl.ing), Tolerances: exp.Ingest.Tolerances}
 	result.Splits, err = pl.experiment.Expand(exp.Train.Splits, experiment.RefuseUnknown)
 	if err != nil {
 		return trainResult{}, exp.Located("train", err)
@@ -259,7 +259,7 @@ func provenance(exp plan.Experiment, split config.Split, k int, shared, local []
 
 // Check returns the error with which a training on the triplets in tab would stop, before any training begins.
 func (r trainResult) Check(tab *table.Table) error {
-	if r.trainPlanner == nil || r.experiment.Experiment == nil { // nothing is trained
+	if len(r.experiment.Inputs) == 0 { // nothing is trained
 		return nil
 	}
 
@@ -270,13 +270,4 @@ func (r trainResult) Check(tab *table.Table) error {
 	}
 
 	return r.exp.Located("train", r.experiment.CheckSubsets(tab, r.subsets))
-}
-
-// FarSeconds estimates the seconds that the report takes to look for far runs on one processor.
-func (r trainResult) FarSeconds() float64 {
-	if r.trainPlanner == nil || r.experiment.Experiment == nil {
-		return 0
-	}
-
-	return r.experiment.FarSeconds()
 }

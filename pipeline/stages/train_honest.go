@@ -144,26 +144,6 @@ func (pl *trainPlanner) calibrate(ctx context.Context, job *engine.Job, learner 
 	})
 }
 
-// CalibrateWithout fits and calibrates the process of a split without the rows for which isLeft returns true, and
-// returns its record on the test part. It returns nil if isLeft is false for all training rows, or if the split has no
-// calibrated process.
-func (r trainResult) CalibrateWithout(ctx context.Context, job *engine.Job, split config.Split,
-	isLeft func(run, recording string) bool,
-) (*interval.Record, error) {
-	condition, absent := r.experiment.HonestCondition(split)
-	if absent != "" || r.exp.Train.Honest.Base != "gp" {
-		return nil, nil
-	}
-
-	learner := r.experiment.Learner(split, condition)
-	set, groups, err := r.readGroups(job, split, &learner)
-	if err != nil {
-		return nil, err
-	}
-
-	return experiment.CalibrateWithout(ctx, learner, set, groups, isLeft)
-}
-
 // honestSettings returns the settings of a calibration as a part of its task's key. A prior is part of the key by its
 // numbers, not by the path of its file.
 func (pl *trainPlanner) honestSettings(learner honest.Learner) []kv.Pair {

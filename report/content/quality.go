@@ -17,13 +17,13 @@ import (
 // AddQuality adds facts about the recordings: numbers from recordings.arrow, and the facts among the findings.
 func (d *Data) AddQuality(recs *table.Table, found findings.Findings) {
 	if recs.Column("sha256") != nil {
-		d.add("raw files", strconv.Itoa(len(Distinct(recs, "sha256"))))
+		d.add("raw files", strconv.Itoa(len(distinct(recs, "sha256"))))
 	}
 
 	d.addRange(recs, "rate_hz", "sampling rate", "Hz")
 	d.addRange(recs, "duration_s", "duration of a run", "s")
 
-	unit := strings.Join(Distinct(recs, "unit"), ", ")
+	unit := strings.Join(distinct(recs, "unit"), ", ")
 	if unit != "" {
 		d.add("unit of the samples", unit)
 	}
@@ -62,7 +62,7 @@ const mostCalibrations = 20
 
 // addCalibrations adds the calibrations of the recordings, each once.
 func (d *Data) addCalibrations(recs *table.Table) {
-	calibrations := Distinct(recs, "calibration")
+	calibrations := distinct(recs, "calibration")
 	for _, how := range calibrations[:min(len(calibrations), mostCalibrations)] {
 		d.add("calibration", how)
 	}
@@ -134,8 +134,8 @@ func defined(list []float64) []float64 {
 	return slices.DeleteFunc(slices.Clone(list), math.IsNaN)
 }
 
-// Distinct returns the distinct texts of a column except "", sorted, or nil if no such column exists.
-func Distinct(t *table.Table, column string) []string {
+// distinct returns the distinct texts of a column except "", sorted, or nil if no such column exists.
+func distinct(t *table.Table, column string) []string {
 	c := t.Column(column)
 	if c == nil {
 		return nil

@@ -13,6 +13,7 @@ import (
 	"slices"
 
 	"doubletake/dsp"
+	"doubletake/dsp/analysis"
 	"doubletake/ingest"
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/fault"
@@ -38,16 +39,6 @@ type Findings struct {
 	runs   map[string]bool     // the analysed runs, or the names of pairs of repeats
 	flags  map[string]*flagged // by code
 	speeds []speed             // runs whose sound contradicts the stated shaft speed
-}
-
-// RunNote contains what the analysis of a run found.
-type RunNote struct {
-	Run     string // its name
-	Flags   []dsp.Flag
-	Dropped int // recordings that were left out because of a level
-	Bounds  int // levels that are upper bounds
-	Levels  int // all levels
-	Near    int // levels near the background
 }
 
 // warningGroup is a warning with all files that have it.
@@ -108,9 +99,9 @@ func (f *Findings) AddFile(list []ingest.Warning) {
 	}
 }
 
-// AddAnalysis adds the warnings of the analysis of one file. What was subtracted as drift of a balance's zero is a
+// addAnalysis adds the warnings of the analysis of one file. What was subtracted as drift of a balance's zero is a
 // fact.
-func (f *Findings) AddAnalysis(list []ingest.Warning) {
+func (f *Findings) addAnalysis(list []ingest.Warning) {
 	for _, w := range list {
 		if w.Code == "drift-corrected" {
 			f.Facts = append(f.Facts, report.Fact{Name: "zero of the balance", Value: w.Path + ": " + w.Text})
@@ -121,8 +112,20 @@ func (f *Findings) AddAnalysis(list []ingest.Warning) {
 	}
 }
 
-// AddRun adds what the analysis of a run found.
-func (f *Findings) AddRun(run RunNote) {
+// AddNotes adds the notes of the analysis of one file.
+func (f *Findings) AddNotes(notes analysis.FileNotes) {
+	if notes.Skipped != nil {
+		f.Skipped = append(f.Skipped, notes.Skipped.Reason)
+	}
+
+	f.addAnalysis(notes.Warnings)
+	for _, note := range notes.Notes {
+		f.addRun(note)
+	}
+}
+
+// addRun adds what the analysis of a run found.
+func (f *Findings) addRun(run analysis.RunNote) {
 	if f.runs == nil {
 		f.runs = map[string]bool{}
 		f.flags = map[string]*flagged{}

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"doubletake/dsp"
+	"doubletake/dsp/analysis"
 	"doubletake/ingest"
 )
 
@@ -35,16 +36,16 @@ func TestFindings(t *testing.T) {
 // each kind of level the levels. A single recording is written in the singular.
 func TestFindingsNotes(t *testing.T) {
 	var f Findings
-	f.AddRun(RunNote{
+	f.addRun(analysis.RunNote{
 		Run: "r1", Bounds: 2, Levels: 10, Near: 1,
 		Flags: []dsp.Flag{{Code: "trend", Text: "it rises"}, {Code: "trend", Text: "again"}},
 	})
-	f.AddRun(RunNote{
+	f.addRun(analysis.RunNote{
 		Run: "r2", Levels: 10, Dropped: 1,
 		Flags: []dsp.Flag{{Code: "trend", Text: "it falls"}, {Code: "drift", Text: "it drifts"}},
 	})
-	f.AddRun(RunNote{Run: "r3"})
-	f.AddAnalysis([]ingest.Warning{{Path: "b.wav", Code: "speed", Text: "two speeds"}})
+	f.addRun(analysis.RunNote{Run: "r3"})
+	f.addAnalysis([]ingest.Warning{{Path: "b.wav", Code: "speed", Text: "two speeds"}})
 
 	want := []string{
 		`1 of 3 runs is flagged "drift", first r2: it drifts`,

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"doubletake/dsp"
+	"doubletake/dsp/analysis"
 	"doubletake/ingest/table"
 	"doubletake/train/triplets"
 )
@@ -31,7 +32,7 @@ func TestMistakeSentences(t *testing.T) {
 		run           string
 		stated, found float64
 	}{{"a.wav", 50, 60}, {"b.wav", 60, 50.1}, {"c.wav", 40, 50}} {
-		f.AddRun(RunNote{Run: s.run, Flags: []dsp.Flag{{
+		f.addRun(analysis.RunNote{Run: s.run, Flags: []dsp.Flag{{
 			Code: "speed-contradicted", Text: "its text", StatedHz: s.stated, FoundHz: s.found,
 		}}})
 	}

@@ -34,6 +34,24 @@ type Split struct {
 // Final reports whether the split holds nothing out: it trains a final model.
 func (s Split) Final() bool { return len(s.Test.Conditions()) == 0 }
 
+// Trained lists the splits on which networks are trained: those that hold something out, and those that train final
+// models. Both lists are empty if the experiment names no inputs.
+func (e *Experiment) Trained() (held, final []Split) {
+	if len(e.Inputs) == 0 {
+		return nil, nil
+	}
+
+	for _, split := range e.Splits {
+		if split.Final() {
+			final = append(final, split)
+		} else {
+			held = append(held, split)
+		}
+	}
+
+	return held, final
+}
+
 // InnerSplit separates, in the name of an inner split, the name of the outer split and the group of its training set
 // that the inner split holds out.
 const InnerSplit = "/inner/"
