@@ -51,9 +51,9 @@ var imports = []struct{ of, may string }{
 	{"report", "report/figure/... ingest/fault ingest/units train/numbers train/score train/triplets " +
 		"train/honest/interval train/honest/scale docs"},
 	// The lowest room that may know the outcomes of dsp and the set of train.
-	{"report/pairs", "dsp ingest ingest/campaign ingest/condition ingest/derive ingest/fault ingest/setting " +
-		"ingest/spelling ingest/table " +
-		"ingest/units train/experiment train/holdout train/honest train/honest/interval train/triplets"},
+	{"report/pairs", "dsp dsp/analysis dsp/balance dsp/calibration ingest ingest/campaign ingest/condition " +
+		"ingest/derive ingest/fault ingest/setting ingest/spelling ingest/table ingest/units train/experiment " +
+		"train/holdout train/honest train/honest/interval train/triplets"},
 	// What the data show about themselves, and what mistakes cost.
 	{"report/findings", "dsp dsp/analysis ingest ingest/campaign ingest/fault ingest/spelling ingest/table ingest/units report " +
 		"train/honest train/honest/interval train/triplets"},

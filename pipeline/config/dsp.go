@@ -50,6 +50,8 @@ func (e *Experiment) validateDSP(f *File, key string, fail failFunc) {
 		fail(key+".triplets", "table is for ingest.table only")
 	}
 
+	fail.when(e.pairsGiven() && d.Across != "", key+".across",
+		"belongs to triplets: repeats; for single measurements of a table write pairs: {across: COLUMN} below ingest.table")
 	fail.when(f.Has(key+".temperature_c") != f.Has(key+".pressure_pa"), key,
 		"temperature_c and pressure_pa give the density together; only one is given")
 

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"reflect"
 	"slices"
 	"strings"
@@ -62,8 +63,18 @@ func completeSimulate(s *setting.Simulate, given func(key string) bool) {
 	}
 }
 
-// SimulatedCampaign returns the campaign that a section describes. A list that is empty keeps the campaign's default.
-func SimulatedCampaign(s *setting.Simulate) (simulate.Campaign, error) {
+// SimulatedCampaign returns the campaign that the section simulate describes, or the errors about its keys.
+func (e *Entry) SimulatedCampaign() (simulate.Campaign, error) {
+	campaign, err := simulatedCampaign(e.Ingest.Simulate)
+	if err != nil {
+		return nil, e.locateFields(campaign, err)
+	}
+
+	return campaign, nil
+}
+
+// simulatedCampaign returns the campaign that a section describes. A list that is empty keeps the campaign's default.
+func simulatedCampaign(s *setting.Simulate) (simulate.Campaign, error) {
 	c, err := simulate.New(s.Campaign)
 	if err != nil {
 		return nil, err
@@ -80,4 +91,30 @@ func SimulatedCampaign(s *setting.Simulate) (simulate.Campaign, error) {
 	c = described.Interface().(simulate.Campaign)
 
 	return c, c.Validate()
+}
+
+// locateFields returns the errors about a campaign's fields with the keys of the fields.
+func (e *Entry) locateFields(campaign simulate.Campaign, err error) error {
+	list := []error{err}
+	if many, ok := err.(interface{ Unwrap() []error }); ok {
+		list = many.Unwrap()
+	}
+
+	var located Errors
+	for _, one := range list {
+		key := "ingest.simulate"
+		text := one.Error()
+
+		var field *simulate.FieldError
+		if errors.As(one, &field) {
+			if name, ok := simulate.Keys(campaign)[field.Field]; ok {
+				key += "." + name
+				text = field.Text
+			}
+		}
+
+		located = append(located, e.Errorf(key, "%s", text))
+	}
+
+	return located
 }

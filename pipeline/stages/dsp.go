@@ -63,8 +63,8 @@ func planDSP(exp plan.Experiment, ing ingestResult) (dspResult, error) {
 	}
 
 	rec := ing.Recordings
-	s := &dspStage{exp: exp, rec: rec, cons: rec.Construction.Describe(), pairs: ing.PairKind}
-	_, s.spectra = rec.Construction.(dsp.OfSpectra)
+	s := &dspStage{exp: exp, rec: rec, cons: rec.Reading.Construction.Describe(), pairs: ing.PairKind}
+	_, s.spectra = rec.Reading.Construction.(dsp.OfSpectra)
 	if err := s.check(); err != nil {
 		return dspResult{}, err
 	}
@@ -155,7 +155,7 @@ func (s *dspStage) settingsRead() []kv.Pair {
 // construction, or if a tolerance belongs to something that is not a condition.
 func (s *dspStage) check() error {
 	src := s.rec.Source
-	if err := src.reading.CheckShaft(); err != nil {
+	if err := src.Reading.CheckShaft(); err != nil {
 		return s.exp.Located("ingest", err)
 	}
 

@@ -36,12 +36,12 @@ func planBackground(exp plan.Experiment, rec *Recordings) *engine.Dep {
 	}
 
 	task.Run = func(ctx context.Context, job *engine.Job) error {
-		chain, err := rec.Chain(job)
+		chain, err := rec.taskChain(job)
 		if err != nil {
 			return err
 		}
 
-		reading := background.Reading{Options: rec.reading.Options, Grouping: rec.reading.Grouping, Chain: chain}
+		reading := background.Reading{Options: rec.Reading.Options, Grouping: rec.Reading.Grouping, Chain: chain}
 
 		var bg Background
 		for _, file := range rec.Backgrounds {

@@ -22,7 +22,7 @@ func checkTares(ctx context.Context, ing ingestResult) error {
 			}
 
 			seen[t.Name] = true
-			if _, err := r.reading.Balance.Polar(ctx, tareOf(t)); err != nil {
+			if _, err := r.Reading.Balance.Polar(ctx, tareOf(t)); err != nil {
 				return err
 			}
 		}
@@ -33,7 +33,7 @@ func checkTares(ctx context.Context, ing ingestResult) error {
 
 // loadsOf returns the calculation of outcomes from a balance's channels in a file.
 func loadsOf(src *Source, file *File) *balance.Loads {
-	loads := &balance.Loads{Balance: src.reading.Balance, Share: file.Share}
+	loads := &balance.Loads{Balance: src.Reading.Balance, Share: file.Share}
 	for _, tare := range file.tares {
 		loads.Tares = append(loads.Tares, tareOf(tare))
 	}

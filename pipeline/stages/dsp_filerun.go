@@ -39,7 +39,7 @@ func (r fileRun) run(ctx context.Context, job *engine.Job) error {
 // rows computes the rows of the file. It returns empty tables and the reason in the notes if stage ingest skipped the
 // file, or if the file turns out to be bad and the configuration says to go on without it.
 func (r fileRun) rows(ctx context.Context, job *engine.Job) (*analysis.Rows, *analysis.FileNotes, error) {
-	source := r.src.reading
+	source := r.src.Reading
 	tables := analysis.NewRows(source)
 	tables.Loads = loadsOf(r.src, r.file)
 

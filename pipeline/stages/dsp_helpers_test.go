@@ -53,7 +53,7 @@ func plannedDSP(t *testing.T, files map[string]string, ingest, dsp string) *inge
 func result(t *testing.T, b *ingested, i int, conditions map[string]float64) *FileResult {
 	t.Helper()
 	r := b.Files[i]
-	rd, err := format.Open(r.raw.File.Open, b.Source.reading.Options)
+	rd, err := format.Open(r.raw.File.Open, b.Source.Reading.Options)
 	require.NoError(t, err)
 	defer rd.Close()
 	info := rd.Info()
@@ -72,7 +72,7 @@ func result(t *testing.T, b *ingested, i int, conditions map[string]float64) *Fi
 		rr.Scale = append(rr.Scale, 1)
 		rr.Stats = append(rr.Stats, stats.Summary{Samples: c.Samples})
 
-		if !b.Source.reading.Grouping.Together {
+		if !b.Source.Reading.Grouping.Together {
 			run.Recordings = append(run.Recordings, ingest.Recording{
 				ID: fmt.Sprintf("%s#%d", r.Name, k+1), Channels: []int{k},
 				Conditions: conditions,
@@ -80,7 +80,7 @@ func result(t *testing.T, b *ingested, i int, conditions map[string]float64) *Fi
 		}
 	}
 
-	if b.Source.reading.Grouping.Together {
+	if b.Source.Reading.Grouping.Together {
 		run.Recordings = []ingest.Recording{{ID: r.Name, Channels: group, Conditions: conditions}}
 	}
 

@@ -202,7 +202,7 @@ func TestFileOfBalance(t *testing.T) {
 		`{triplets: split-halves, chord_m: 0.1, span_m: 0.5, density_kg_m3: 1.2}`)
 	res := result(t, b, 0, map[string]float64{"q_pa": 60})
 
-	f := analysis.NewRows(b.Source.reading)
+	f := analysis.NewRows(b.Source.Reading)
 	f.Loads = loadsOf(b.Source, &b.Files[0])
 	require.NoError(t, f.AddFile(context.Background(), res, b.Files[0].raw.File.Open, &analysis.FileNotes{}))
 

@@ -21,7 +21,7 @@ func pairing(exp plan.Experiment, rec *Recordings) *repeats.Pairing {
 // ing contains. It returns nil if a condition is known only later.
 func checkRepeats(exp plan.Experiment, ing ingestResult) error {
 	rec := ing.Recordings
-	if rec == nil || !rec.Construction.Describe().Repeats {
+	if rec == nil || !rec.Reading.Construction.Describe().Repeats {
 		return nil
 	}
 

@@ -43,7 +43,7 @@ func TestTachometer(t *testing.T) {
 		run.Run.Recordings = run.Run.Recordings[:1] // without the tachometer
 		run.Units = run.Units[:1]
 		run.Scale = run.Scale[:1]
-		f := analysis.NewRows(b.Source.reading)
+		f := analysis.NewRows(b.Source.Reading)
 
 		notes := &analysis.FileNotes{}
 		require.NoError(t, f.AddFile(context.Background(), res, b.Files[0].raw.File.Open, notes))
@@ -88,7 +88,7 @@ func TestBackgroundAdd(t *testing.T) {
 
 	var bg Background
 	reading := background.Reading{
-		Options: b.reading.Options, Grouping: b.reading.Grouping,
+		Options: b.Reading.Options, Grouping: b.Reading.Grouping,
 		Chain: &calibration.Chain{Settings: b.Source.Ingest.Calibration},
 	}
 	require.NoError(t, bg.Add(context.Background(), reading, "q.npy", b.File.Resolve("q.npy")))

@@ -85,7 +85,7 @@ func TestDSPKeys(t *testing.T) {
 			"%s: tolerances are in the key of the task that pairs repeats: %v", c.dsp, join.Local)
 
 		tables := 1 // the triplets
-		if _, hasSpectra := b.Construction.(dsp.OfSpectra); hasSpectra {
+		if _, hasSpectra := b.Source.Reading.Construction.(dsp.OfSpectra); hasSpectra {
 			tables++
 		}
 
@@ -136,7 +136,7 @@ func TestFileOfMicrophones(t *testing.T) {
 	b := plannedDSP(t, map[string]string{"a.npy": npy(sound(1), sound(2)), "c.csv": "file,blades,rpm\na.npy,2,3000\n"},
 		`{files: "*.npy", conditions: c.csv, rate_hz: 1000}`, `{triplets: split-half-spectrum, harmonics: 2}`)
 	res := result(t, b, 0, map[string]float64{"blades": 2, "rpm": 3000})
-	f := analysis.NewRows(b.Source.reading)
+	f := analysis.NewRows(b.Source.Reading)
 
 	notes := &analysis.FileNotes{}
 	require.NoError(t, f.AddFile(context.Background(), res, b.Files[0].raw.File.Open, notes))
@@ -175,12 +175,12 @@ func TestFileOfMicrophones(t *testing.T) {
 	assert.Equal(t, "Pa²", power.Unit)
 	assert.Len(t, power.Lists[3], 251, "bins")
 
-	again := analysis.NewRows(b.Source.reading)
+	again := analysis.NewRows(b.Source.Reading)
 	again.Loads = f.Loads
 	again.Kept = analysis.NewKept()
 	run := res.Runs[0]
-	load, err := b.Construction.(dsp.OfSpectra).Spectra(b.Source.reading.Run(res.Info, run.Run, 8000, run.Scale,
-		run.Units))
+	asked := b.Source.Reading.Run(res.Info, run.Run, 8000, run.Scale, run.Units)
+	load, err := b.Source.Reading.Construction.(dsp.OfSpectra).Spectra(asked)
 	require.NoError(t, err)
 
 	an := analysis.BorrowAnalyser()
@@ -213,7 +213,7 @@ func TestBadRun(t *testing.T) {
 		`{files: "*.npy", conditions: c.csv, rate_hz: 1000}`,
 		`{triplets: split-half-spectrum, harmonics: 2}`)
 	res := result(t, b, 0, map[string]float64{"blades": 2.5, "rpm": 3000})
-	f := analysis.NewRows(b.Source.reading)
+	f := analysis.NewRows(b.Source.Reading)
 	err := f.AddFile(context.Background(), res, b.Files[0].raw.File.Open, &analysis.FileNotes{})
 	assert.EqualError(t, err, "a.npy: expected a whole number of blades, found blades = 2.5")
 }
@@ -232,12 +232,12 @@ func speedSquare(t *testing.T) *derive.Set {
 // Repeats are compared by the conditions that are known before a run is analysed, and by derived conditions only within
 // a tolerance.
 func TestPairing(t *testing.T) {
-	source := &Source{Columns: pairs.Columns{
+	source := &Source{Analysis: &pairs.Analysis{Columns: pairs.Columns{
 		Conditions: []string{"rpm", "rpm_tracked", "square"}, Found: []string{"rpm_tracked", "square"},
 		Labels: []string{"propeller", "day"}, Derive: speedSquare(t),
-	}}
+	}}}
 	source.DSP.Across = "day"
-	exp := plan.Experiment{File: &config.File{Path: "p.yaml"}, Key: "experiments.x"}
+	exp := plan.Experiment{Entry: config.NewEntry(&config.File{Path: "p.yaml", Experiments: make([]config.Experiment, 1)}, 0)}
 
 	got := pairing(exp, &Recordings{Source: source})
 	assert.Equal(t, []string{"rpm"}, got.Conditions)

@@ -74,15 +74,13 @@ type ingestResult struct {
 
 // Source describes how the recordings of an experiment are read and how pairs are made from them.
 type Source struct {
-	pairs.Columns                     // columns of the tables
-	Ingest        setting.Campaign    // settings, completed by facts about the campaign
-	DSP           config.DSP          // settings of the construction
-	Construction  dsp.Construction    // how pairs are made
-	reading       *analysis.Source    // how the files are read and analysed
-	inventory     *campaign.Inventory // what is known of the campaign before its files are opened
-	Reader        []kv.Pair           // the program that reads the files, as a part of tasks' keys
-	Settings      []kv.Pair           // settings that are part of the key of a file's task
-	Calibrator    *engine.Dep         // the sensitivities by the calibrator; nil without a calibrator
+	*pairs.Analysis                     // columns of the tables, and how the files are read and analysed
+	Ingest          setting.Campaign    // settings, completed by facts about the campaign
+	DSP             config.DSP          // settings of the construction
+	inventory       *campaign.Inventory // what is known of the campaign before its files are opened
+	Reader          []kv.Pair           // the program that reads the files, as a part of tasks' keys
+	Settings        []kv.Pair           // settings that are part of the key of a file's task
+	Calibrator      *engine.Dep         // the sensitivities by the calibrator; nil without a calibrator
 }
 
 // Recordings are the raw files of a campaign and how they are read.
@@ -131,16 +129,16 @@ func planIngest(exp plan.Experiment, sim simulateResult) (ingestResult, error) {
 		return ingestResult{}, exp.Located("ingest", err)
 	}
 
-	doubts = append(doubts, rec.chain(nil).Implausible(exp.File.Path)...)
+	doubts = append(doubts, rec.Analysis.Chain.Implausible(exp.File.Path)...)
 	res := ingestResult{
-		Columns: rec.Columns, Data: rec.Ingest.Data, Construction: rec.Construction, Recordings: rec,
-		PairKind: rec.Construction.Describe().PairKind(), Warnings: append(doubts, rec.inventory.Warnings...),
+		Columns: rec.Columns, Data: rec.Ingest.Data, Construction: rec.Reading.Construction, Recordings: rec,
+		PairKind: rec.Reading.Construction.Describe().PairKind(), Warnings: append(doubts, rec.inventory.Warnings...),
 	}
 
 	for i := range rec.Files {
 		file := &rec.Files[i]
 		for k := range file.Known {
-			file.Known[k].Names = rec.reading.KeptLabels(file.Known[k].Names, "")
+			file.Known[k].Names = rec.Reading.KeptLabels(file.Known[k].Names, "")
 		}
 
 		rec.planFile(exp, file)

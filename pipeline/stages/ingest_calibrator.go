@@ -40,7 +40,7 @@ func planCalibrator(exp plan.Experiment, src *Source) (*engine.Dep, error) {
 	}
 
 	task.Run = func(ctx context.Context, job *engine.Job) error {
-		list, err := calibration.Measure(ctx, calibrator, exp.Project(), src.reading.Options)
+		list, err := calibration.Measure(ctx, calibrator, exp.Project(), src.Reading.Options)
 		if err != nil {
 			return err
 		}
@@ -57,9 +57,9 @@ func planCalibrator(exp plan.Experiment, src *Source) (*engine.Dep, error) {
 	return &engine.Dep{Task: task.ID, Output: calibratorJSON}, nil
 }
 
-// Chain returns how the samples of the channels become physical units. It reads the results of the task that measured
+// taskChain returns how the samples of the channels become physical units. It reads the results of the task that measured
 // the calibrator's recordings, if there is a calibrator.
-func (s *Source) Chain(job *engine.Job) (*calibration.Chain, error) {
+func (s *Source) taskChain(job *engine.Job) (*calibration.Chain, error) {
 	if s.Calibrator == nil {
 		return s.chain(nil), nil
 	}
@@ -79,7 +79,7 @@ func (r *Recordings) measureChain(ctx context.Context, exp plan.Experiment) (*ca
 		return r.chain(nil), nil
 	}
 
-	measured, err := calibration.Measure(ctx, r.Ingest.Calibration.Calibrator, exp.Project(), r.reading.Options)
+	measured, err := calibration.Measure(ctx, r.Ingest.Calibration.Calibrator, exp.Project(), r.Reading.Options)
 	if err != nil {
 		return nil, err
 	}
@@ -90,12 +90,8 @@ func (r *Recordings) measureChain(ctx context.Context, exp plan.Experiment) (*ca
 // chain returns how the samples of the channels become physical units. measured are the sensitivities by the
 // calibrator's recordings, or nil.
 func (s *Source) chain(measured []calibration.Sensitivity) *calibration.Chain {
-	chain := &calibration.Chain{
-		Settings: s.Ingest.Calibration, Values: s.inventory.Chains, Columns: s.reading.Grouping.Together, Measured: measured,
-	}
-	if s.Ingest.Microphones != nil {
-		chain.Table = s.Ingest.Microphones.File
-	}
+	chain := s.Analysis.Chain
+	chain.Measured = measured
 
-	return chain
+	return &chain
 }

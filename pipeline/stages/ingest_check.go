@@ -35,11 +35,11 @@ func checkFiles(ctx context.Context, exp plan.Experiment, r ingestResult) (inges
 	for i := range r.Recordings.Files {
 		file := &r.Recordings.Files[i]
 		readers = append(readers, &analysis.Reader{
-			Source: r.Recordings.reading, Chain: chain, Name: file.Name, Facts: &file.Facts, Path: file.raw.File.Open,
+			Source: r.Recordings.Reading, Chain: chain, Name: file.Name, Facts: &file.Facts, Path: file.raw.File.Open,
 		})
 	}
 
-	read, err := r.Recordings.reading.CheckFiles(ctx, readers)
+	read, err := r.Recordings.Reading.CheckFiles(ctx, readers)
 	r.Known = read.Conditions()
 	if err != nil {
 		return r, read.Warnings, err
@@ -53,25 +53,12 @@ func checkFiles(ctx context.Context, exp plan.Experiment, r ingestResult) (inges
 // checkTable reads a table of pairs, checks its outcomes, and stores its conditions and set points. It returns the
 // warnings.
 func (r *ingestResult) checkTable(exp plan.Experiment) ([]ingest.Warning, error) {
-	pairTable, err := r.Pairs.Read()
+	read, err := pairs.CheckResults(&r.Pairs.ResultTable, len(exp.Train.Splits) > 0, exp.Train.Outcomes)
 	if err != nil {
 		return nil, err
 	}
 
-	warnings := pairTable.Warnings
-	if len(exp.Train.Splits) > 0 {
-		constant, err := pairs.WarnConstant(r.Pairs.Files[0].Name, pairTable, exp.Train.Outcomes)
-		if err != nil {
-			return nil, err
-		}
+	r.Known = read.Conditions()
 
-		warnings = append(warnings, constant...)
-	}
-
-	r.Known = pairTable.Conditions()
-	if err := r.moveToSetPoints(); err != nil {
-		return nil, err
-	}
-
-	return warnings, nil
+	return read.Warnings, r.moveToSetPoints()
 }

@@ -56,7 +56,7 @@ func (r *Recordings) settingsRead() []kv.Pair {
 	}
 
 	if r.Ingest.Balance != nil { // this stage reads only the columns; stage dsp reads the rest of the balance's settings
-		s = append(s, kv.Pair{Key: "ingest.balance: columns read", Value: strings.Join(r.reading.Grouping.Channels, ", ")})
+		s = append(s, kv.Pair{Key: "ingest.balance: columns read", Value: strings.Join(r.Reading.Grouping.Channels, ", ")})
 	}
 
 	return s
@@ -64,13 +64,13 @@ func (r *Recordings) settingsRead() []kv.Pair {
 
 // runFile reads a file and writes its result.
 func runFile(ctx context.Context, job *engine.Job, src *Source, f File, handoff *engine.Handoff[*analysis.Kept]) error {
-	chain, err := src.Chain(job)
+	chain, err := src.taskChain(job)
 	if err != nil {
 		return err
 	}
 
 	reader := &analysis.Reader{
-		Source: src.reading, Chain: chain, Name: f.Name, Facts: &f.Facts, Path: f.raw.Path(job), Held: f.raw.Held(job),
+		Source: src.Reading, Chain: chain, Name: f.Name, Facts: &f.Facts, Path: f.raw.Path(job), Held: f.raw.Held(job),
 	}
 	// With a tachometer the spectra depend on pulses that stage dsp finds, so that its task reads the file again.
 	if src.Ingest.Tachometer == nil && handoff.Wanted(job) {
@@ -79,7 +79,7 @@ func runFile(ctx context.Context, job *engine.Job, src *Source, f File, handoff 
 	}
 
 	res, err := reader.Read(ctx)
-	if src.reading.Skips(err) {
+	if src.Reading.Skips(err) {
 		res = &FileResult{Path: f.Name, Skipped: &Skipped{Path: f.Name, Reason: err.Error()}}
 	} else if err != nil {
 		return err

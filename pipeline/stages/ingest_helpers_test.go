@@ -74,7 +74,7 @@ func refused(t *testing.T, files map[string]string, ingest, dsp, want string) {
 func read(b *ingestedFile, i int, kept *analysis.Kept) (*FileResult, error) {
 	f := b.Recordings.Files[i]
 	reader := &analysis.Reader{
-		Source: b.Recordings.reading, Chain: b.Recordings.chain(nil), Kept: kept, Name: f.Name, Facts: &f.Facts,
+		Source: b.Recordings.Reading, Chain: b.Recordings.chain(nil), Kept: kept, Name: f.Name, Facts: &f.Facts,
 		Path: f.raw.File.Open,
 	}
 

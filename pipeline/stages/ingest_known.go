@@ -26,7 +26,7 @@ func (r *ingestResult) Size() (conditions, pairs float64) {
 		return float64(len(r.Known)), float64(len(r.Known))
 	}
 
-	return rec.reading.Size(len(rec.Files), len(r.Known), rec.inventory.IsByChannel())
+	return rec.Reading.Size(len(rec.Files), len(r.Known), rec.inventory.IsByChannel())
 }
 
 // moveToSetPoints finds the set points of the conditions with tolerances and moves the values in Known to them.

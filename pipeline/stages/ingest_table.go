@@ -37,34 +37,21 @@ func planTable(exp plan.Experiment, sim simulateResult) (ingestResult, error) {
 	}
 
 	res := ingestResult{Data: exp.Ingest.Data}
-	var p *Pairs
-	if sim.Campaign != nil {
-		p = simulatedTable(exp, sim, &res)
-	} else {
-		var err error
-		p, err = findTable(exp, &res)
-		if err != nil {
-			return ingestResult{}, err
-		}
+	p, err := findTable(exp, sim, &res)
+	if err != nil {
+		return ingestResult{}, err
 	}
 
 	// Without the roles in the key of the task, the results of other roles would be taken from the cache.
-	p.StoreRoles(&p.spec)
-	res.PairKind = p.spec.Pairs
-	exp.Ingest.Data = res.Data
-	if err := exp.SetDerived(&res.Columns, exp.Ingest.Constants, p.Options.OutcomeNames()); err != nil {
-		return ingestResult{}, err
-	}
-
-	p.Options.Derive = res.Derive
-	if err := exp.Settle(&res.Columns, res.Outcomes); err != nil {
-		return ingestResult{}, err
-	}
-
-	if err := p.CheckPairing(&p.spec, res.Outcomes); err != nil {
+	columns, err := pairs.SettleResults(&p.ResultTable, &exp.Ingest, &p.spec)
+	if err != nil {
 		return ingestResult{}, exp.Located("ingest", err)
 	}
 
+	columns.Converted = res.Converted
+	res.Columns = columns
+	res.PairKind = p.spec.Pairs
+	exp.Ingest.Data = res.Data
 	p.setSettings(exp, res.Derive != nil)
 	meta := exp.Meta(p.Settings)
 	task := &engine.Task{
@@ -125,9 +112,8 @@ func (p *Pairs) statedSetting() []kv.Pair {
 }
 
 // simulatedTable returns the table of the simulated toy.
-func simulatedTable(exp plan.Experiment, sim simulateResult, res *ingestResult) *Pairs {
+func simulatedTable(exp plan.Experiment, sim simulateResult) *Pairs {
 	toy := sim.Campaign.(simulate.Toy) // the other campaigns make recordings
-	res.Conditions = []string{"x"}
 	f := sim.Files[0]
 	p := &Pairs{
 		raw: []plan.RawFile{{Name: f.Output, Dep: &f}}, ResultTable: campaign.ResultTable{Toy: &toy}, id: f.Output,
@@ -141,9 +127,13 @@ func simulatedTable(exp plan.Experiment, sim simulateResult, res *ingestResult) 
 	return p
 }
 
-// findTable finds the files of a table and the roles of its columns. It stores the kind of data, the conditions and the
-// labels in res.
-func findTable(exp plan.Experiment, res *ingestResult) (*Pairs, error) {
+// findTable finds the files of a table and the roles of its columns, or returns the table of the simulated toy. It
+// stores the kind of data and the warnings in res.
+func findTable(exp plan.Experiment, sim simulateResult, res *ingestResult) (*Pairs, error) {
+	if sim.Campaign != nil {
+		return simulatedTable(exp, sim), nil
+	}
+
 	inventory := newInventory(exp)
 	if err := inventory.FindFiles(); err != nil {
 		return nil, exp.Located("ingest", err)
@@ -157,8 +147,6 @@ func findTable(exp plan.Experiment, res *ingestResult) (*Pairs, error) {
 	res.Data = inventory.Settings.Data
 	res.Warnings = inventory.Warnings
 	res.Converted = inventory.Converted
-	res.Conditions = found.Options.Inputs
-	res.SetTexts(inventory.Roles, found.Texts)
 	table := inventory.Settings.Table
 	p := &Pairs{ResultTable: *found, id: strings.Join(table.File, ","), spec: *table}
 	for _, file := range found.Files {

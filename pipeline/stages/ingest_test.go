@@ -30,8 +30,8 @@ func TestPlanMicrophones(t *testing.T) {
 	assert.Equal(t, "blades rpm theta_deg rpm_tracked", strings.Join(b.Conditions, " "), "conditions")
 
 	assert.Implements(t, (*dsp.OfSpectra)(nil), b.Construction)
-	assert.False(t, b.Recordings.Source.reading.Grouping.Together, "channels are recordings of their own")
-	assert.Equal(t, []string{"2"}, b.Recordings.Source.reading.Grouping.Channels)
+	assert.False(t, b.Recordings.Source.Reading.Grouping.Together, "channels are recordings of their own")
+	assert.Equal(t, []string{"2"}, b.Recordings.Source.Reading.Grouping.Channels)
 
 	require.Len(t, b.Results, 2, "recordings")
 	assert.NotNil(t, b.Recordings.Files[1].Kept)
@@ -83,7 +83,7 @@ func TestReadMicrophones(t *testing.T) {
 	assert.Equal(t, 3000.0, conditions["rpm"])
 	assert.Equal(t, 2.0, conditions["blades"])
 
-	r := b.Recordings.Source.reading.Run(res.Info, run.Run, 100, run.Scale, run.Units)
+	r := b.Recordings.Source.Reading.Run(res.Info, run.Run, 100, run.Scale, run.Units)
 	require.Len(t, r.Microphones, 2)
 	assert.Equal(t, 1, r.Microphones[second].Channel)
 	assert.Equal(t, 0.5, r.Microphones[second].Scale)
@@ -91,7 +91,7 @@ func TestReadMicrophones(t *testing.T) {
 	assert.EqualValues(t, 100, r.Samples)
 
 	renamed := ingest.Run{ID: "other", Recordings: run.Run.Recordings}
-	other := b.Recordings.Source.reading.Run(res.Info, renamed, 100, run.Scale, run.Units)
+	other := b.Recordings.Source.Reading.Run(res.Info, renamed, 100, run.Scale, run.Units)
 	assert.NotEqual(t, r.Seed, other.Seed, "seeds of two runs")
 }
 
@@ -105,7 +105,7 @@ func TestBadRecordings(t *testing.T) {
 		b := planFiles(t, files, `{files: "*.npy", conditions: c.csv, rate_hz: 1000, on_bad_recording: `+policy+`}`,
 			`{triplets: split-half-spectrum}`)
 		_, err := read(b, 0, nil)
-		skip := b.Recordings.reading.Skips(err)
+		skip := b.Recordings.Reading.Skips(err)
 		require.Error(t, err, "%s: %v", policy, err)
 		require.Equal(t, policy == "skip", skip, "%s: %v", policy, err)
 		assert.False(t, skip && !strings.Contains(err.Error(), "a.npy"), "%s: %v", policy, err)
@@ -168,7 +168,7 @@ func TestReadLoadsSpectra(t *testing.T) {
 	assert.Equal(t, alone.Runs[0].Stats[0], res.Runs[0].Stats[0], "statistics")
 
 	run := res.Runs[0]
-	asked := b.Recordings.Source.reading.Run(res.Info, run.Run, 8000, run.Scale, run.Units)
+	asked := b.Recordings.Source.Reading.Run(res.Info, run.Run, 8000, run.Scale, run.Units)
 	want, err := b.Construction.(dsp.OfSpectra).Spectra(asked)
 	require.NoError(t, err)
 

@@ -11,7 +11,6 @@ import (
 
 	"doubletake/ingest/simulate"
 	"doubletake/internal/kv"
-	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/plan"
 )
@@ -37,9 +36,9 @@ func planSimulate(exp plan.Experiment) (simulateResult, error) {
 		return simulateResult{}, nil
 	}
 
-	campaign, err := config.SimulatedCampaign(s)
+	campaign, err := exp.SimulatedCampaign()
 	if err != nil {
-		return simulateResult{}, placed(exp, campaign, err)
+		return simulateResult{}, err
 	}
 
 	// The lists of conditions only decide which files there are. Angles of microphones stay in the key, because they are
@@ -104,30 +103,4 @@ func writeFile(ctx context.Context, campaign simulate.Campaign, i int, path stri
 	}
 
 	return errors.Join(campaign.Write(ctx, file, i), file.Close())
-}
-
-// placed returns the errors about a campaign's fields with the keys of the fields in the configuration.
-func placed(exp plan.Experiment, campaign simulate.Campaign, err error) error {
-	list := []error{err}
-	if many, ok := err.(interface{ Unwrap() []error }); ok {
-		list = many.Unwrap()
-	}
-
-	var errs config.Errors
-	for _, e := range list {
-		key := "ingest.simulate"
-		text := e.Error()
-
-		var field *simulate.FieldError
-		if errors.As(e, &field) {
-			if name, ok := simulate.Keys(campaign)[field.Field]; ok {
-				key += "." + name
-				text = field.Text
-			}
-		}
-
-		errs = append(errs, exp.Errorf(key, "%s", text))
-	}
-
-	return errs
 }

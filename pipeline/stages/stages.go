@@ -61,7 +61,7 @@ func planExperiment(exp plan.Experiment) (*planned, error) {
 	}
 
 	exp.Ingest.Data = ing.Data
-	warnings, err := exp.TakeNames(&ing.Columns)
+	warnings, err := exp.TakeNames(ing.Labels)
 	if err != nil {
 		return nil, err
 	}

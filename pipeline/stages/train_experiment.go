@@ -40,7 +40,7 @@ func experimentOf(exp plan.Experiment, ing *ingestResult) *experiment.Experiment
 	}
 
 	if rec := ing.Recordings; rec != nil {
-		e.MostPairs = rec.reading.PairsPerRow(rec.inventory.IsByChannel())
+		e.MostPairs = rec.Reading.PairsPerRow(rec.inventory.IsByChannel())
 	}
 
 	if ing.Pairs != nil && ing.Pairs.Toy != nil {

@@ -3,15 +3,10 @@
 package plan
 
 import (
-	"cmp"
-	"errors"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"doubletake/ingest/condition"
-	"doubletake/ingest/setting"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 )
@@ -24,20 +19,14 @@ type Program struct {
 
 // Experiment is the experiment that is planned. Every stage gets a copy, and its changes are not seen by other stages.
 type Experiment struct {
-	config.Experiment              // the settings
-	File              *config.File // the file with the settings
-	Key               string       // dotted key of the experiment in the file
-	Program           Program
-	Tasks             *Tasks         // the tasks to which the stages add theirs
-	Asked             []config.Split // splits of the command line, in addition to the experiment's own
-
-	index int // place of the experiment in the file
+	config.Entry // the settings
+	Program      Program
+	Tasks        *Tasks // the tasks to which the stages add theirs
 }
 
 // NewExperiment returns experiment k of a file, whose stages will add their tasks to tasks.
 func NewExperiment(f *config.File, k int, p Program, tasks *Tasks) Experiment {
-	e := f.Experiments[k]
-	return Experiment{Experiment: e, File: f, Key: "experiments." + e.Name, Program: p, Tasks: tasks, index: k}
+	return Experiment{Entry: config.NewEntry(f, k), Program: p, Tasks: tasks}
 }
 
 // Tasks holds the tasks of all experiments of a file.
@@ -100,80 +89,4 @@ func sameTask(a, b *engine.Task) bool {
 	sameInputs := slices.Equal(a.Files, b.Files) && slices.Equal(a.Deps, b.Deps)
 
 	return sameStage && sameSettings && sameInputs
-}
-
-// Errorf returns an error about a key of the experiment, such as "ingest.files". If the key belongs to a split of the
-// command line, the error names the flag and shows no line of the file.
-func (e *Experiment) Errorf(key, format string, args ...any) *config.Error {
-	if name := e.askedSplit(key); name != "" {
-		return &config.Error{File: "--held-out " + name, Text: fmt.Sprintf(format, args...)}
-	}
-
-	return e.File.Errorf(e.Key+"."+key, format, args...)
-}
-
-// Located returns an error about a setting as an error about its key in the configuration. section is the section of
-// the experiment that contains the setting, such as ingest or dsp, unless the error names another. Located returns
-// other errors unchanged.
-func (e *Experiment) Located(section string, err error) error {
-	bad, ok := errors.AsType[*setting.Error](err)
-	if !ok {
-		return err
-	}
-
-	return e.Errorf(strings.TrimSuffix(cmp.Or(bad.Section, section)+"."+bad.Key, "."), "%s", bad.Text)
-}
-
-// Project returns the folder of the experiment, and which keys of its section ingest the user wrote.
-func (e *Experiment) Project() setting.Project {
-	return setting.Project{
-		Path: e.File.Path, Dir: e.File.Dir,
-		Given: func(key string) bool { return e.File.Has(e.Key + ".ingest." + key) },
-	}
-}
-
-// askedSplit returns the name of the split of the command line to which a key belongs, or "" if the key belongs to none
-// or to a split of the file.
-func (e *Experiment) askedSplit(key string) string {
-	place, isOfSplit := strings.CutPrefix(key, "train.splits.")
-	if !isOfSplit || len(e.Asked) == 0 {
-		return ""
-	}
-
-	if splitAt(e.File.Experiments[e.index].Train.Splits, place) != "" {
-		return ""
-	}
-
-	return splitAt(e.Asked, place)
-}
-
-// splitAt returns the name of the split to which a place belongs: "NAME", "NAME.test", or "CONDITION=VALUE" for a split
-// with the key each. It returns "" if no such split exists. If several splits fit, it returns the longest name:
-// "rpm=0.5" may be a split, or a place in the split "rpm=0".
-func splitAt(splits []config.Split, place string) string {
-	found := ""
-	for _, split := range splits {
-		isNamed := place == split.Name || strings.HasPrefix(place, split.Name+".")
-		startsWith := func(condition string) bool { return strings.HasPrefix(place, condition+"=") }
-		isOneValue := slices.ContainsFunc(split.Each, startsWith)
-		if (isNamed || isOneValue) && len(split.Name) > len(found) {
-			found = split.Name
-		}
-	}
-
-	return found
-}
-
-// Variants returns the variants of the experiment, as the file states them.
-func (e *Experiment) Variants() config.Variants {
-	if e.File == nil || len(e.File.Experiments) == 0 {
-		return config.Variants{&e.Experiment}
-	}
-
-	return e.File.Variants(e.index)
-}
-
-// Roles returns the roles that the experiment, its variants and the splits of the command line give to columns.
-func (e *Experiment) Roles() condition.Roles {
-	return e.Variants().Roles(&e.Experiment, e.Asked)
 }

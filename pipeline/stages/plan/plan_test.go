@@ -46,8 +46,8 @@ func TestSeedOf(t *testing.T) {
 // A table's metadata name the program, the experiment and every setting once.
 func TestMeta(t *testing.T) {
 	b := &Experiment{
-		Experiment: config.Experiment{Name: "wing", Ingest: config.Ingest{Data: "simulated"}},
-		Program:    Program{Version: "v1"},
+		Entry:   config.Entry{Experiment: config.Experiment{Name: "wing", Ingest: config.Ingest{Data: "simulated"}}},
+		Program: Program{Version: "v1"},
 	}
 
 	shared := kv.Pair{Key: "dsp.samples", Value: "250"}

@@ -1,20 +1,18 @@
-package plan
+package config
 
 import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-
-	"doubletake/pipeline/config"
 )
 
 // An error about a split of the command line names the flag, and any other error names the key of the file. The
 // expected beginnings follow from the names of the splits: "own" is in the file, the others are asked for.
 func TestErrorfOfAskedSplits(t *testing.T) {
-	file := &config.File{Path: "pipeline.yaml", Experiments: []config.Experiment{{Name: "rotor"}}}
-	file.Experiments[0].Train.Splits = []config.Split{{Name: "own"}, {Name: "u=each", Each: []string{"u"}}}
-	experiment := NewExperiment(file, 0, Program{}, nil)
-	experiment.Asked = []config.Split{
+	file := &File{Path: "pipeline.yaml", Experiments: []Experiment{{Name: "rotor"}}}
+	file.Experiments[0].Train.Splits = []Split{{Name: "own"}, {Name: "u=each", Each: []string{"u"}}}
+	entry := NewEntry(file, 0)
+	entry.Asked = []Split{
 		{Name: "rpm=0"}, {Name: "rpm=0.5"}, {Name: "blades=each", Each: []string{"blades"}},
 	}
 
@@ -28,6 +26,6 @@ func TestErrorfOfAskedSplits(t *testing.T) {
 		"train.splits.u=3":             "pipeline.yaml: experiments.rotor.train.splits.u=3: ",
 		"train.inputs":                 "pipeline.yaml: experiments.rotor.train.inputs: ",
 	} {
-		assert.EqualError(t, experiment.Errorf(key, "wrong"), want+"wrong", "%s", key)
+		assert.EqualError(t, entry.Errorf(key, "wrong"), want+"wrong", "%s", key)
 	}
 }
