@@ -55,11 +55,11 @@ var imports = []struct{ of, may string }{
 		"ingest/derive ingest/fault ingest/setting ingest/spelling ingest/table ingest/units train/experiment " +
 		"train/holdout train/honest train/honest/interval train/triplets"},
 	// What the data show about themselves, and what mistakes cost.
-	{"report/findings", "dsp dsp/analysis ingest ingest/campaign ingest/fault ingest/spelling ingest/table ingest/units report " +
-		"train/honest train/honest/interval train/triplets"},
+	{"report/findings", "dsp dsp/analysis ingest ingest/campaign ingest/fault ingest/spelling ingest/table " +
+		"ingest/units report train/honest train/honest/interval train/triplets"},
 	// The content of a report, from tables and trained results.
-	{"report/content", "dsp ingest/table report report/findings report/pairs train/baseline train/experiment train/holdout " +
-		"train/honest train/honest/interval train/results train/score train/triplets"},
+	{"report/content", "dsp ingest/table report report/findings report/pairs train/baseline train/experiment " +
+		"train/holdout train/honest train/honest/interval train/results train/score train/triplets"},
 	{"report/variants", "ingest/table report report/pairs train/experiment train/results train/score train/triplets"},
 	{"report/pairs/repeats", "ingest ingest/campaign ingest/condition ingest/fault ingest/table report/pairs " +
 		"train/triplets"},

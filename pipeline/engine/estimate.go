@@ -161,3 +161,25 @@ func expectedNew(task *Task) float64 {
 
 	return task.Weight * (fixedShare + bytes/typicalBytes)
 }
+
+// Seconds estimates how long the selected tasks take on one processor, with the time to read their raw files.
+func (p *Plan) Seconds(selection Selection) float64 {
+	const bytesPerSecond = 2e7 // of raw files
+	sum := 0.0
+	for _, task := range p.Tasks {
+		if !p.Selects(selection, task) {
+			continue
+		}
+
+		own := task.Weight
+		for _, file := range task.Files {
+			if info, err := os.Stat(file.Open); err == nil {
+				own += float64(info.Size()) / bytesPerSecond
+			}
+		}
+
+		sum += own
+	}
+
+	return sum
+}

@@ -192,3 +192,19 @@ func replay(t *testing.T, name string, todo []*Task, expect, took []float64, job
 		}
 	}
 }
+
+// The selected tasks take their weights, and the time to read their raw files: 1 s for 20 MB. A file that does not exist
+// takes no time. By hand: 0.5 + 2 + 1 s.
+func TestSeconds(t *testing.T) {
+	raw := filepath.Join(t.TempDir(), "raw")
+	require.NoError(t, os.WriteFile(raw, nil, 0o600))
+	require.NoError(t, os.Truncate(raw, 20_000_000))
+
+	plan := Plan{Stages: []string{"ingest", "train"}, Tasks: []*Task{
+		{Stage: "ingest", Weight: 0.5, Files: []File{{Path: "a", Open: raw}, {Path: "b", Open: raw + ".absent"}}},
+		{Stage: "ingest", Weight: 2},
+		{Stage: "train", Weight: 40},
+	}}
+	assert.InDelta(t, 3.5, plan.Seconds(Selection{To: "ingest"}), 1e-9)
+	assert.InDelta(t, 43.5, plan.Seconds(Selection{}), 1e-9)
+}

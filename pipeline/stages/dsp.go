@@ -113,7 +113,8 @@ func (s *dspStage) planFile(f *File) *engine.Task {
 		task.Deps = append(task.Deps, *s.background)
 	}
 
-	for _, tare := range slices.Backward(f.tares) {
+	for _, name := range slices.Backward(f.Tares) {
+		tare := s.exp.OnDisk(name)
 		if !slices.Contains(task.Files, *tare.File) {
 			tare.Needs(task)
 		}
@@ -238,43 +239,43 @@ func (s *dspStage) planTriplets(parts []engine.Dep, ing ingestResult) dspResult 
 }
 
 // writeTriplets pairs the rows of all files, if they are repeats, and writes the tables.
-func (s *dspStage) writeTriplets(job *engine.Job, all *joined, points condition.Points, meta []kv.Pair) error {
-	if all.triplets.Rows() == 0 {
-		return fault.At(s.exp.File.Path, s.exp.Key, "at least one triplet", "none: "+analysis.NothingLeft(all.notes), "")
+func (s *dspStage) writeTriplets(job *engine.Job, all *analysis.Joined, points condition.Points, meta []kv.Pair) error {
+	if all.Triplets.Rows() == 0 {
+		return fault.At(s.exp.File.Path, s.exp.Key, "at least one triplet", "none: "+analysis.NothingLeft(all.Notes), "")
 	}
 
-	if err := pairs.AddSetPoints(all.triplets, s.exp.Ingest.Tolerances, points); err != nil {
+	if err := pairs.AddSetPoints(all.Triplets, s.exp.Ingest.Tolerances, points); err != nil {
 		return err
 	}
 
 	if s.cons.Repeats {
-		warnings, err := pairing(s.exp, s.rec).Pair(all.triplets)
+		warnings, err := pairing(s.exp, s.rec).Pair(all.Triplets)
 		if err != nil {
 			return err
 		}
 
-		all.notes = append(all.notes, analysis.FileNotes{Warnings: warnings})
+		all.Notes = append(all.Notes, analysis.FileNotes{Warnings: warnings})
 	}
 
 	if b := s.rec.Ingest.Background; b != nil && !b.Subtract {
-		all.notes = append(all.notes, analysis.FileNotes{Warnings: background.WarnHigh(s.exp.File.Path, all.triplets)})
+		all.Notes = append(all.Notes, analysis.FileNotes{Warnings: background.WarnHigh(s.exp.File.Path, all.Triplets)})
 	}
 
 	if s.exp.DSP.Couples {
-		repeats.Couple(all.triplets)
+		repeats.Couple(all.Triplets)
 	}
 
 	if s.spectra {
-		if err := all.writeSpectra(job, meta); err != nil {
+		if err := writeSpectra(job, all, meta); err != nil {
 			return err
 		}
 	}
 
-	all.triplets.Meta = meta
+	all.Triplets.Meta = meta
 
-	if err := taskfile.WriteTable(job, tripletsArrow, all.triplets); err != nil {
+	if err := taskfile.WriteTable(job, tripletsArrow, all.Triplets); err != nil {
 		return err
 	}
 
-	return taskfile.WriteJSON(job, notesJSON, all.notes)
+	return taskfile.WriteJSON(job, notesJSON, all.Notes)
 }

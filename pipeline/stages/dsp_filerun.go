@@ -41,7 +41,7 @@ func (r fileRun) run(ctx context.Context, job *engine.Job) error {
 func (r fileRun) rows(ctx context.Context, job *engine.Job) (*analysis.Rows, *analysis.FileNotes, error) {
 	source := r.src.Reading
 	tables := analysis.NewRows(source)
-	tables.Loads = loadsOf(r.src, r.file)
+	tables.Loads = source.Loads(r.file.File, r.src.inventory.Project)
 
 	var res *FileResult
 	if kept, ok := r.file.Kept.Get(job); ok {

@@ -2,16 +2,10 @@ package stages
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
-	"hash"
 	"strings"
 
 	"doubletake/dsp/analysis"
-	"doubletake/dsp/pairtable"
 	"doubletake/ingest/recording"
-	"doubletake/ingest/table"
 	"doubletake/internal/kv"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/engine/taskfile"
@@ -42,16 +36,16 @@ func (s *dspStage) planShard(first string, parts []engine.Dep) *engine.Task {
 			}
 
 			if s.spectra {
-				if err := all.writeSpectra(job, nil); err != nil {
+				if err := writeSpectra(job, all, nil); err != nil {
 					return err
 				}
 			}
 
-			if err := taskfile.WriteTable(job, tripletsArrow, all.triplets); err != nil {
+			if err := taskfile.WriteTable(job, tripletsArrow, all.Triplets); err != nil {
 				return err
 			}
 
-			return taskfile.WriteJSON(job, notesJSON, all.notes...)
+			return taskfile.WriteJSON(job, notesJSON, all.Notes...)
 		},
 	}
 
@@ -68,19 +62,9 @@ func (s *dspStage) appendOutputs(list []engine.Dep, task *engine.Task) []engine.
 	return list
 }
 
-// joined contains the triplets and notes of several files, and the paths of their spectra, which are too large to be in
-// memory together.
-type joined struct {
-	triplets *table.Table
-	first    string // task of the first file with rows
-	notes    []analysis.FileNotes
-	spectra  []string  // paths of the files' tables of spectra
-	digests  hash.Hash // hash of the digests of these tables
-}
-
 // join reads the parts, which are the outputs of files or of shards.
-func (s *dspStage) join(ctx context.Context, job *engine.Job, parts []engine.Dep) (*joined, error) {
-	all := &joined{triplets: &table.Table{}, digests: sha256.New()}
+func (s *dspStage) join(ctx context.Context, job *engine.Job, parts []engine.Dep) (*analysis.Joined, error) {
+	all := analysis.NewJoined()
 	for _, part := range parts {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -95,13 +79,11 @@ func (s *dspStage) join(ctx context.Context, job *engine.Job, parts []engine.Dep
 }
 
 // joinPart adds one output of a file or of a shard to all.
-func (s *dspStage) joinPart(job *engine.Job, all *joined, p engine.Dep) error {
+func (s *dspStage) joinPart(job *engine.Job, all *analysis.Joined, p engine.Dep) error {
 	path := job.Input(p.Task, p.Output)
 	switch p.Output {
 	case spectraArrow:
-		all.spectra = append(all.spectra, path)
-		fmt.Fprintln(all.digests, job.InputDigest(p.Task, p.Output))
-
+		all.AddSpectra(path, job.InputDigest(p.Task, p.Output))
 		return nil
 
 	case backgroundData:
@@ -110,32 +92,15 @@ func (s *dspStage) joinPart(job *engine.Job, all *joined, p engine.Dep) error {
 			return err
 		}
 
-		all.notes = append(all.notes, analysis.FileNotes{Warnings: background.Warnings})
+		all.Notes = append(all.Notes, analysis.FileNotes{Warnings: background.Warnings})
 
 		return nil
 
 	case notesJSON:
-		return taskfile.EachJSON(path, func(notes *analysis.FileNotes) { all.notes = append(all.notes, *notes) })
+		return taskfile.EachJSON(path, func(notes *analysis.FileNotes) { all.Notes = append(all.Notes, *notes) })
 	}
 
-	part, err := table.Read(path)
-	if err != nil {
-		return err
-	}
-
-	if part.Rows() == 0 {
-		return nil // all files of the part were skipped
-	}
-
-	if err := all.triplets.Append(part); err != nil {
-		return pairtable.Mismatch(s.fileOf(all.first), s.fileOf(p.Task), err)
-	}
-
-	if all.first == "" {
-		all.first = p.Task
-	}
-
-	return nil
+	return all.AddTriplets(path, s.fileOf(p.Task))
 }
 
 // fileOf returns the name of the file, or of the first file of a shard, whose outcomes a task computes.
@@ -144,14 +109,14 @@ func (s *dspStage) fileOf(task string) string {
 	return strings.TrimPrefix(name, s.exp.ID("triplets")+"/")
 }
 
-// writeSpectra joins the spectra of the files into one table, batch by batch. The digest of the table is the digest of
-// the files' digests, which is known without reading the table again.
-func (all *joined) writeSpectra(job *engine.Job, meta []kv.Pair) error {
-	if _, err := table.Concat(job.Output(spectraArrow), meta, all.spectra); err != nil {
+// writeSpectra writes the joined spectra.
+func writeSpectra(job *engine.Job, all *analysis.Joined, meta []kv.Pair) error {
+	digest, err := all.WriteSpectra(job.Output(spectraArrow), meta)
+	if err != nil {
 		return err
 	}
 
-	job.SetDigest(spectraArrow, hex.EncodeToString(all.digests.Sum(nil)))
+	job.SetDigest(spectraArrow, digest)
 
 	return nil
 }

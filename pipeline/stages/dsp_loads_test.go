@@ -56,7 +56,7 @@ func (r balanceRun) evaluate(t *testing.T) (balanceSeries, error) {
 	recording := read.Runs[0].Run.Recordings[0]
 	require.Len(t, r.samples, len(recording.Channels))
 
-	loads := loadsOf(b.Source, &b.ing.Recordings.Files[0])
+	loads := b.Reading.Loads(b.ing.Recordings.Files[0].File, b.Project())
 	list, warnings, err := loads.Series(context.Background(), read, recording, r.samples)
 
 	return balanceSeries{series: list, warnings: len(warnings)}, err
@@ -203,7 +203,7 @@ func TestFileOfBalance(t *testing.T) {
 	res := result(t, b, 0, map[string]float64{"q_pa": 60})
 
 	f := analysis.NewRows(b.Source.Reading)
-	f.Loads = loadsOf(b.Source, &b.Files[0])
+	f.Loads = b.Reading.Loads(b.Files[0].File, b.Project())
 	require.NoError(t, f.AddFile(context.Background(), res, b.Files[0].raw.File.Open, &analysis.FileNotes{}))
 
 	require.Equal(t, 1, f.Triplets.Rows())

@@ -237,7 +237,8 @@ func TestPairing(t *testing.T) {
 		Labels: []string{"propeller", "day"}, Derive: speedSquare(t),
 	}}}
 	source.DSP.Across = "day"
-	exp := plan.Experiment{Entry: config.NewEntry(&config.File{Path: "p.yaml", Experiments: make([]config.Experiment, 1)}, 0)}
+	file := &config.File{Path: "p.yaml", Experiments: make([]config.Experiment, 1)}
+	exp := plan.NewExperiment(file, 0, plan.Program{}, nil)
 
 	got := pairing(exp, &Recordings{Source: source})
 	assert.Equal(t, []string{"rpm"}, got.Conditions)

@@ -95,8 +95,7 @@ type Recordings struct {
 // File is a raw file with everything that is known about it before it is opened.
 type File struct {
 	*campaign.File
-	raw   plan.RawFile
-	tares []plan.RawFile // the recordings without wind
+	raw plan.RawFile
 
 	Result engine.Dep                      // its FileResult
 	Kept   *engine.Handoff[*analysis.Kept] // from its task to its task of stage dsp

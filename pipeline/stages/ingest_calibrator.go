@@ -57,8 +57,8 @@ func planCalibrator(exp plan.Experiment, src *Source) (*engine.Dep, error) {
 	return &engine.Dep{Task: task.ID, Output: calibratorJSON}, nil
 }
 
-// taskChain returns how the samples of the channels become physical units. It reads the results of the task that measured
-// the calibrator's recordings, if there is a calibrator.
+// taskChain returns how the samples of the channels become physical units. It reads the results of the task that
+// measured the calibrator's recordings, if there is a calibrator.
 func (s *Source) taskChain(job *engine.Job) (*calibration.Chain, error) {
 	if s.Calibrator == nil {
 		return s.chain(nil), nil

@@ -64,12 +64,7 @@ func (r *Recordings) prepare(exp plan.Experiment) error {
 	r.Reader = plan.Own("ingest.", r.Program)
 	for i := range r.inventory.Files {
 		known := &r.inventory.Files[i]
-		file := File{File: known, raw: r.rawFile(exp, known.Name)}
-		for _, name := range known.Tares {
-			file.tares = append(file.tares, exp.OnDisk(name))
-		}
-
-		r.Files = append(r.Files, file)
+		r.Files = append(r.Files, File{File: known, raw: r.rawFile(exp, known.Name)})
 	}
 
 	return nil

@@ -59,7 +59,10 @@ func planReport(exp plan.Experiment, ing ingestResult, trip dspResult, trained t
 		file.Needs(t)
 	}
 
-	for _, output := range []string{report.MetricsFile, "metrics.arrow", "tables.md", "tables.tex", PageData, "figures/"} {
+	outputs := []string{
+		report.MetricsFile, metricsArrow, report.TablesMarkdown, report.TablesLaTeX, PageData, "figures/",
+	}
+	for _, output := range outputs {
 		t.Publish = append(t.Publish, engine.Link{Output: output, Path: filepath.Join(folder, output)})
 	}
 
@@ -144,11 +147,8 @@ func (x *reportStage) run(ctx context.Context, job *engine.Job) error {
 
 	about := [][]kv.Pair{config.Flatten("about", x.exp.About)}
 	page.Config = facts(append(about, x.settings()...)...)
-	if err := writeReport(x.exp, job, page.Experiment); err != nil {
-		return err
-	}
 
-	return writeFigures(job, page)
+	return writeReport(x.exp, job, page)
 }
 
 // findings collects what the tasks found in the files of the experiment.

@@ -2,9 +2,7 @@ package stages
 
 import (
 	"context"
-	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 
 	"doubletake/pipeline/config"
@@ -18,6 +16,9 @@ import (
 // PageData is the name of the output of an experiment's report task that contains its report.Detail. ReadDetail reads
 // it.
 const PageData = "page.gob"
+
+// metricsArrow is the name of the output with the numbers of a report as a table.
+const metricsArrow = "metrics.arrow"
 
 // ReadDetail reads the data for the page that an experiment's report task wrote.
 func ReadDetail(path string) (*report.Detail, error) {
@@ -52,52 +53,23 @@ func splitValues(d *report.Detail) []any {
 	return values
 }
 
-// writeReport writes the numbers of a report as JSON and as a table, and its tables for people.
-func writeReport(exp plan.Experiment, job *engine.Job, e report.Experiment) error {
-	js, err := e.MetricsJSON()
-	if err != nil {
-		return fmt.Errorf("write metrics: %w", err)
-	}
-
-	files := map[string][]byte{report.MetricsFile: js, "tables.md": report.Markdown(e), "tables.tex": report.LaTeX(e)}
-	for name, body := range files {
-		if err := os.WriteFile(job.Output(name), body, 0o644); err != nil {
-			return fmt.Errorf("write %s: %w", name, err)
-		}
-	}
-
-	t := content.MetricsTable(e)
-	t.Meta = exp.Meta()
-
-	return taskfile.WriteTable(job, "metrics.arrow", t)
-}
-
-// writeFigures draws the experiment's figures as files, and writes the data of the page for the task that makes it.
-func writeFigures(job *engine.Job, d *report.Detail) error {
-	if err := writeFigureFiles(job, report.Figures(d)); err != nil {
+// writeReport writes the numbers of a report, its tables and figures, and the data for the task that makes the page.
+func writeReport(exp plan.Experiment, job *engine.Job, page *report.Detail) error {
+	if err := page.Experiment.WriteFiles(job.Output); err != nil {
 		return err
 	}
-	return writeDetail(job.Output(PageData), d)
-}
 
-// writeFigureFiles writes the drawing and the numbers of each figure into the folder figures.
-func writeFigureFiles(job *engine.Job, list []report.FigureFile) error {
-	if err := os.MkdirAll(job.Output("figures"), 0o755); err != nil {
-		return fmt.Errorf("write figures: %w", err)
+	t := content.MetricsTable(page.Experiment)
+	t.Meta = exp.Meta()
+	if err := taskfile.WriteTable(job, metricsArrow, t); err != nil {
+		return err
 	}
 
-	for _, f := range list {
-		name := filepath.Join(job.Output("figures"), f.File)
-		if err := os.WriteFile(name+".svg", f.SVG, 0o644); err != nil {
-			return fmt.Errorf("write figures: %w", err)
-		}
-
-		if err := os.WriteFile(name+".csv", f.CSV, 0o644); err != nil {
-			return fmt.Errorf("write figures: %w", err)
-		}
+	if err := report.WriteFigures(job.Output("figures"), report.Figures(page)); err != nil {
+		return err
 	}
 
-	return nil
+	return writeDetail(job.Output(PageData), page)
 }
 
 // PageFile is the name of the page of all experiments in the work directory.

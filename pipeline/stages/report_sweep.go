@@ -34,9 +34,9 @@ func CompareTask(experiment string) string { return experiment + "/compare" }
 
 // sweep is the comparison of the variants of one experiment.
 type sweep struct {
-	family   string       // name of the experiment
-	variants []Variant    // two or more, in the order of the configuration
-	splits   []sweptSplit // splits that hold something out
+	family   string           // name of the experiment
+	variants []Variant        // two or more, in the order of the configuration
+	splits   []variants.Split // splits that hold something out
 }
 
 // Variant is a variant of a sweep with the planned results of its stages.
@@ -47,29 +47,22 @@ type Variant struct {
 	Trained  trainResult
 }
 
-// sweptSplit is a split with the inner splits by which a variant is selected.
-type sweptSplit struct {
-	config.Split
-	inner []config.Split // splits of the training part; nil if no variant is selected
-}
-
 // planSweep adds the task that compares the variants of an experiment. It adds nothing if there are fewer than two
 // variants, or if they train nothing.
-func planSweep(variants []Variant) {
-	if len(variants) < 2 {
+func planSweep(family []Variant) {
+	if len(family) < 2 {
 		return
 	}
 
-	first := variants[0]
+	first := family[0]
 	if len(first.Train.Inputs) == 0 {
 		return
 	}
 
-	x := &sweep{family: first.Family(), variants: variants}
-
+	x := &sweep{family: first.Family(), variants: family}
 	splits, _ := first.Trained.experiment.Trained()
 	for _, split := range splits {
-		x.splits = append(x.splits, sweptSplit{split, first.Trained.Inner[split.Name]})
+		x.splits = append(x.splits, variants.Split{Split: split, Inner: first.Trained.Inner[split.Name]})
 	}
 
 	t := &engine.Task{
@@ -78,7 +71,7 @@ func planSweep(variants []Variant) {
 			kv.Pair{Key: "select.on", Value: first.Select.Condition}),
 	}
 
-	for _, v := range variants {
+	for _, v := range family {
 		settings := v.Train
 		settings.Splits = v.Trained.Splits
 		t.Local = append(t.Local, kv.Pair{Key: "variant " + v.Name, Value: plan.Digest(
@@ -89,7 +82,7 @@ func planSweep(variants []Variant) {
 
 		for _, s := range x.splits {
 			t.Deps = append(t.Deps, v.predictionsOf(s.Split)...)
-			for _, inner := range s.inner {
+			for _, inner := range s.Inner {
 				t.Deps = append(t.Deps, v.predictionsOf(inner)...)
 			}
 		}
@@ -123,25 +116,9 @@ func (x *sweep) run(ctx context.Context, job *engine.Job) error {
 	result := x.describe()
 	isOther := func(v variants.Trained) bool { return v.Triplets != trained[0].Triplets }
 	result.Other = slices.ContainsFunc(trained, isOther)
-	for _, s := range x.splits {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-
-		held, err := variants.Compare(trained, s.Split, []config.Split{s.Split})
-		if err != nil {
-			return x.variants[0].Located("train", err)
-		}
-
-		inner, err := variants.Compare(trained, s.Split, s.inner)
-		if err != nil {
-			return x.variants[0].Located("train", err)
-		}
-
-		result.Splits = append(result.Splits, report.SweptSplit{
-			Name: s.Name, HeldOut: s.Test.String(), Seeds: x.variants[0].Train.Seeds, Held: held, Inner: inner,
-			Groups: len(s.inner),
-		})
+	result.Splits, err = variants.CompareSplits(ctx, trained, x.splits)
+	if err != nil {
+		return x.variants[0].Located("train", err)
 	}
 
 	if err := taskfile.WriteGob("comparison", job.Output(SweepData), result); err != nil {

@@ -9,21 +9,19 @@ package stages
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"runtime"
 	"slices"
-	"strings"
 
 	"doubletake/dsp/background"
 	"doubletake/ingest"
-	"doubletake/ingest/spelling"
 	"doubletake/ingest/table"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/engine/taskfile"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/report"
+	"doubletake/train/experiment"
 	"doubletake/train/triplets"
 )
 
@@ -144,7 +142,7 @@ func (pl *Planned) Check(ctx context.Context) ([]ingest.Warning, error) {
 	}
 
 	triplets := engine.Selection{To: "dsp"}
-	if pl.seconds(triplets) < quickSeconds {
+	if pl.Plan.Seconds(triplets) < quickSeconds {
 		if err := pl.tryTriplets(ctx, triplets); err != nil {
 			return warnings, err
 		}
@@ -160,8 +158,10 @@ func (x *planned) check(ctx context.Context) ([]ingest.Warning, error) {
 		return warnings, err
 	}
 
-	if err := checkTares(ctx, x.ing); err != nil {
-		return warnings, err
+	if r := x.ing.Recordings; r != nil {
+		if err := r.Reading.CheckTares(ctx, r.inventory.Files, r.inventory.Project); err != nil {
+			return warnings, err
+		}
 	}
 
 	if err := checkRepeats(x.Experiment, ing); err != nil {
@@ -178,28 +178,6 @@ func (x *planned) check(ctx context.Context) ([]ingest.Warning, error) {
 	}
 
 	return append(warnings, many...), nil
-}
-
-// seconds estimates how long the selected tasks take on one processor.
-func (pl *Planned) seconds(selection engine.Selection) float64 {
-	const bytesPerSecond = 2e7 // of raw files
-	sum := 0.0
-	for _, t := range pl.Plan.Tasks {
-		if !pl.Plan.Selects(selection, t) {
-			continue
-		}
-
-		own := t.Weight
-		for _, f := range t.Files {
-			if info, err := os.Stat(f.Open); err == nil {
-				own += float64(info.Size()) / bytesPerSecond
-			}
-		}
-
-		sum += own
-	}
-
-	return sum
 }
 
 // tryTriplets computes the triplets in a folder that it removes afterwards, and checks the trainings with them. It
@@ -237,13 +215,23 @@ func (pl *Planned) tryTriplets(ctx context.Context, triplets engine.Selection) e
 	return nil
 }
 
+// conditions lists the experiments with their conditions.
+func (pl *Planned) conditions() []experiment.Measured {
+	var list []experiment.Measured
+	for _, x := range pl.experiments {
+		list = append(list, experiment.Measured{Name: x.Name, Conditions: x.ing.Conditions})
+	}
+
+	return list
+}
+
 // planAcross plans the comparisons of variants and the page. It returns an error about a split that was asked for and
 // that fits no experiment.
 func (pl *Planned) planAcross(f *config.File, extra []config.Split) error {
 	for i := range extra {
 		fits := func(x *planned) bool { return x.trained.Fits[i] }
 		if !slices.ContainsFunc(pl.experiments, fits) {
-			return &config.Error{File: "--held-out " + extra[i].Name, Text: noFit(extra[i], pl.experiments)}
+			return &config.Error{File: "--held-out " + extra[i].Name, Text: experiment.NoFit(extra[i], pl.conditions())}
 		}
 	}
 
@@ -266,31 +254,4 @@ func (pl *Planned) planAcross(f *config.File, extra []config.Split) error {
 	planPage(f, pl.Plan)
 
 	return nil
-}
-
-// noFit returns the text of the error about a split of the command line whose conditions no experiment has.
-func noFit(s config.Split, all []*planned) string {
-	var conditions, have []string
-	for _, x := range all {
-		conditions = append(conditions, x.ing.Conditions...)
-		have = append(have, x.Name+" has "+strings.Join(x.ing.Conditions, ", "))
-	}
-
-	unknown := s.Each
-	if len(s.Each) == 0 {
-		unknown = s.Test.Conditions()
-	}
-
-	near := ""
-	for _, c := range unknown {
-		if slices.Contains(conditions, c) {
-			continue
-		}
-
-		if hint := spelling.DidYouMean(c, conditions); hint != "" {
-			near = hint
-		}
-	}
-
-	return fmt.Sprintf("no experiment that trains has these conditions; %s%s", strings.Join(have, "; "), near)
 }

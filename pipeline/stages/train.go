@@ -6,7 +6,6 @@ package stages
 
 import (
 	"context"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -20,7 +19,6 @@ import (
 	"doubletake/pipeline/engine/taskfile"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/report/pairs"
-	"doubletake/train"
 	"doubletake/train/card"
 	"doubletake/train/experiment"
 	"doubletake/train/results"
@@ -193,41 +191,29 @@ func (pl *trainPlanner) train(ctx context.Context, job *engine.Job, tr training)
 		return err
 	}
 
-	data, err := pl.experiment.TrainingPart(tr.split, set)
+	network, err := pl.experiment.TrainNetwork(ctx, tr.split, set, tr.seed, estimateSeed(pl.exp, tr.number))
 	if err != nil {
 		return pl.exp.Located("train", err)
 	}
 
-	cfg := network(pl.exp, tr.seed)
-	model, history, err := train.FitWith(ctx, data, cfg, experiment.WithHeldOutLoss(set, cfg.Epochs))
-	if err != nil {
-		return fmt.Errorf("train: %w", err)
-	}
-
-	options := pl.exp.Train.Estimate
-	options.Seed = estimateSeed(pl.exp, tr.number)
-	est, err := model.Estimate(ctx, set.Distinct, options)
-	if err != nil {
-		return fmt.Errorf("estimate covariance: %w", err)
-	}
-
-	if err := results.Diagnose(set, est).Write(job.Output(FlagsJSON)); err != nil {
+	if err := results.Diagnose(set, network.Estimates).Write(job.Output(FlagsJSON)); err != nil {
 		return err
 	}
 
-	description := newCard(pl.exp, pl.ing.PairKind, set, tr, plan.Digest(pl.shared, tr.local), est)
+	digest := plan.Digest(pl.shared, tr.local)
+	description := newCard(pl.exp, pl.ing.PairKind, set, tr, digest, network.Estimates)
 	if err := taskfile.WriteJSON(job, card.File, description); err != nil {
 		return err
 	}
 
-	if err := taskfile.WriteJSON(job, "model.json", model); err != nil {
+	if err := taskfile.WriteJSON(job, "model.json", network.Model); err != nil {
 		return err
 	}
 
 	meta := provenance(pl.exp, tr.split, tr.number, pl.shared, tr.local)
-	losses := results.HistoryTable(history)
+	losses := results.HistoryTable(network.History)
 	losses.Meta = meta
-	predictions := results.PredictionTable(trip, set, est)
+	predictions := results.PredictionTable(trip, set, network.Estimates)
 	predictions.Meta = slices.Concat(meta, predictions.Meta)
 
 	if err := taskfile.WriteTable(job, HistoryArrow, losses); err != nil {

@@ -18,12 +18,13 @@ import (
 func settingsOf(exp plan.Experiment) *experiment.Experiment {
 	tr := exp.Train
 	across, _ := exp.Across()
+	network := tr.Config // the seed is set when a network is trained
+	network.Kernels = exp.Program.Kernels
 	hasBatch := exp.File != nil && exp.File.Has(exp.Key+".train.optimizer.batch")
 
 	return &experiment.Experiment{
 		Inputs: tr.Inputs, Outcomes: tr.Outcomes, Splits: tr.Splits, Honest: tr.Honest, Form: tr.Form,
-		Network: network(exp, 0), // the seed is set when a network is trained
-		Seeds:   tr.Seeds, Members: tr.Members, BatchStated: hasBatch,
+		Network: network, Seeds: tr.Seeds, Members: tr.Members, BatchStated: hasBatch,
 		Estimate: tr.Estimate, Weighted: exp.Ingest.Table != nil && exp.Ingest.Table.Use == "all",
 		Couples: exp.DSP.Couples, Across: across, Scatter: scatter(exp),
 	}

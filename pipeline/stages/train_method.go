@@ -10,7 +10,6 @@ import (
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/engine/taskfile"
 	"doubletake/pipeline/stages/plan"
-	"doubletake/train"
 	"doubletake/train/baseline"
 	"doubletake/train/honest"
 	"doubletake/train/results"
@@ -108,7 +107,7 @@ func (m *methodTraining) run(ctx context.Context, job *engine.Job) error {
 		return err
 	}
 
-	settings := baseline.Settings{Config: network(m.exp, 0), Members: m.exp.Train.Members}
+	settings := baseline.Settings{Config: m.experiment.Network, Members: m.exp.Train.Members}
 	method, err := baseline.New(m.name, settings)
 	if err != nil {
 		return err
@@ -153,13 +152,4 @@ func (pl *trainPlanner) readFor(job *engine.Job, split config.Split, learner hon
 	set.Group = learner.Grouping(groups).Group
 
 	return set, nil
-}
-
-// network returns the settings of a network of the experiment that is trained with a seed.
-func network(exp plan.Experiment, seed uint64) train.Config {
-	cfg := exp.Train.Config
-	cfg.Seed = seed
-	cfg.Kernels = exp.Program.Kernels
-
-	return cfg
 }

@@ -18,7 +18,7 @@ import (
 // Results contains what a report is made from: the triplets of an experiment, the findings in its files, and readers of
 // what was trained.
 type Results struct {
-	Description  report.Experiment // name, data, pairs, construction, version and digest of the settings; Report adds the rest
+	Description  report.Experiment // facts that the tables do not have; Report adds the others
 	Triplets     *table.Table
 	Conditions   []string          // conditions of the triplets
 	Divider      pairs.Divider     // what is trained on the triplets, and with which splits

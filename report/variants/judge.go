@@ -1,6 +1,7 @@
 package variants
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -21,6 +22,39 @@ type Trained struct {
 
 	// Predictions reads the predictions of one seed for a split.
 	Predictions func(split string, seed int) (*table.Table, error)
+}
+
+// Split is a split with the inner splits by which a variant is selected.
+type Split struct {
+	experiment.Split
+	Inner []experiment.Split // splits of the training part; nil if no variant is selected
+}
+
+// CompareSplits compares the variants on each split, and on its inner splits.
+func CompareSplits(ctx context.Context, all []Trained, splits []Split) ([]report.SweptSplit, error) {
+	var compared []report.SweptSplit
+	for _, split := range splits {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+
+		held, err := Compare(all, split.Split, []experiment.Split{split.Split})
+		if err != nil {
+			return nil, err
+		}
+
+		inner, err := Compare(all, split.Split, split.Inner)
+		if err != nil {
+			return nil, err
+		}
+
+		compared = append(compared, report.SweptSplit{
+			Name: split.Name, HeldOut: split.Test.String(), Seeds: all[0].Seeds, Held: held, Inner: inner,
+			Groups: len(split.Inner),
+		})
+	}
+
+	return compared, nil
 }
 
 // Compare compares the variants on the test parts of splits, in the units of the training part that the split outer

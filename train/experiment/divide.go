@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -151,6 +152,40 @@ func (e *Experiment) TrainingPart(split Split, set triplets.Set) (triplets.Set, 
 	}
 
 	return data, nil
+}
+
+// Network is a trained network with what is known of it.
+type Network struct {
+	*train.Model
+	History   []train.Epoch    // its losses
+	Estimates *train.Estimates // its answers at every distinct condition of the set, also at held-out ones
+}
+
+// TrainNetwork trains a network on the training part of a split with a seed, and computes its answers with the seed
+// that samples their covariance.
+func (e *Experiment) TrainNetwork(ctx context.Context, split Split, set triplets.Set, seed, estimateSeed uint64) (
+	*Network, error,
+) {
+	data, err := e.TrainingPart(split, set)
+	if err != nil {
+		return nil, err
+	}
+
+	settings := e.Network
+	settings.Seed = seed
+	model, history, err := train.FitWith(ctx, data, settings, WithHeldOutLoss(set, settings.Epochs))
+	if err != nil {
+		return nil, fmt.Errorf("train: %w", err)
+	}
+
+	options := e.Estimate
+	options.Seed = estimateSeed
+	estimates, err := model.Estimate(ctx, set.Distinct, options)
+	if err != nil {
+		return nil, fmt.Errorf("estimate covariance: %w", err)
+	}
+
+	return &Network{Model: model, History: history, Estimates: estimates}, nil
 }
 
 // constantInput returns the error about an input that has one value in the training set of a split.

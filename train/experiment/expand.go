@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -77,6 +78,40 @@ func (e *Experiment) Ask(splits []Split, asked Split) (all []Split, fits bool, e
 	}
 
 	return splits, fits, nil
+}
+
+// Measured is an experiment by its name and its conditions.
+type Measured struct {
+	Name       string
+	Conditions []string
+}
+
+// NoFit explains that no experiment has the conditions of a split that is asked for. It suggests the condition whose
+// name is most like an unknown one.
+func NoFit(asked Split, all []Measured) string {
+	var conditions, have []string
+	for _, measured := range all {
+		conditions = append(conditions, measured.Conditions...)
+		have = append(have, measured.Name+" has "+strings.Join(measured.Conditions, ", "))
+	}
+
+	unknown := asked.Each
+	if len(asked.Each) == 0 {
+		unknown = asked.Test.Conditions()
+	}
+
+	near := ""
+	for _, condition := range unknown {
+		if slices.Contains(conditions, condition) {
+			continue
+		}
+
+		if hint := spelling.DidYouMean(condition, conditions); hint != "" {
+			near = hint
+		}
+	}
+
+	return fmt.Sprintf("no experiment that trains has these conditions; %s%s", strings.Join(have, "; "), near)
 }
 
 // Record names the splits that judge a final model: the ones that hold something out.
