@@ -65,8 +65,8 @@ func planDSP(exp plan.Experiment, ing ingestResult) (dspResult, error) {
 	rec := ing.Recordings
 	s := &dspStage{exp: exp, rec: rec, cons: rec.Reading.Construction.Describe(), pairs: ing.PairKind}
 	_, s.spectra = rec.Reading.Construction.(dsp.OfSpectra)
-	if err := s.check(); err != nil {
-		return dspResult{}, err
+	if err := rec.Check(); err != nil {
+		return dspResult{}, exp.Located("ingest", err)
 	}
 
 	s.config = s.settingsRead()
@@ -150,29 +150,6 @@ func (s *dspStage) settingsRead() []kv.Pair {
 	read = append(read, plan.DerivedSettings(&src.Columns, derived)...)
 
 	return append(read, src.Reader...)
-}
-
-// check returns an error if the construction needs a condition that is not known, if dsp.across does not fit the
-// construction, or if a tolerance belongs to something that is not a condition.
-func (s *dspStage) check() error {
-	src := s.rec.Source
-	if err := src.Reading.CheckShaft(); err != nil {
-		return s.exp.Located("ingest", err)
-	}
-
-	if src.DSP.Across != "" && !s.cons.Repeats {
-		return s.exp.Errorf("dsp.across",
-			"belongs to triplets: repeats, whose runs are paired; %s makes pairs of each run", src.DSP.Triplets)
-	}
-
-	for _, w := range src.DSP.Tolerances {
-		if !slices.Contains(src.Conditions, w.Name) {
-			return s.exp.Errorf("dsp.within."+w.Name, "%q is not a condition of this experiment, which has %v", w.Name,
-				src.Conditions)
-		}
-	}
-
-	return nil
 }
 
 // planTriplets adds the task that joins the tables of the files, pairs repeats, and writes triplets.arrow.

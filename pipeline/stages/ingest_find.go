@@ -50,7 +50,8 @@ func (r *Recordings) prepare(exp plan.Experiment) error {
 	exp.Ingest = r.Ingest // names the columns of a simulated balance
 	var err error
 	r.Analysis, err = pairs.NewAnalysis(r.inventory, &r.Ingest, pairs.Method{
-		Triplets: r.DSP.Triplets, Instrument: exp.Instrument(), Settings: &r.DSP.Settings, Across: r.DSP.Across,
+		Triplets: r.DSP.Triplets, Instrument: exp.Instrument(), Settings: &r.DSP.Settings,
+		Across: r.DSP.Across, Tolerances: r.DSP.Tolerances,
 		Seed: func(construction, run string) uint64 { return plan.SeedOf(r.DSP.Seed, construction, run) },
 	})
 	if err != nil {

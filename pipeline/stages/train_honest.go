@@ -2,7 +2,6 @@ package stages
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"doubletake/internal/kv"
@@ -86,23 +85,16 @@ func (c *splitCalibration) run(ctx context.Context, job *engine.Job) error {
 		return err
 	}
 
-	across, _ := c.exp.Across()
-	between := honest.BetweenOccasions(set.Only(triplets.Train), across)
-	// The second value of a pair across occasions may belong to another group, which teaches nothing while it is left
-	// out.
-	triplets.Apart(&set, groups)
+	read := func(s experiment.Subset) (*honest.Model, error) {
+		model := &honest.Model{Ensemble: &honest.EnsembleModel{}}
+		return model, taskfile.ReadJSON(job.Input(subsetTask(c.exp, s), leftOutModel), model.Ensemble)
+	}
 
-	model, prediction, err := c.calibrate(ctx, job, learner, c.left, set, groups)
+	model, prediction, err := c.experiment.Calibrate(ctx, c.split, learner, &set, groups, c.left, read)
 	if err != nil {
-		return fmt.Errorf("calibrate on left-out groups: %w", err)
+		return err
 	}
 
-	if model.Calibration != nil {
-		model.Calibration.Things = append(model.Calibration.Things, between...)
-	}
-
-	model.Split = c.split.Name
-	model.HeldOut = c.split.Test.String()
 	model.Data = c.exp.Ingest.Data
 	if err := taskfile.WriteJSON(job, honest.File, model.Stored()); err != nil {
 		return err
@@ -128,20 +120,6 @@ func (c *splitCalibration) writeTables(job *engine.Job, model *honest.Model, set
 	}
 
 	return taskfile.WriteTable(job, leftout.File, leftOut)
-}
-
-// calibrate fits a process and calibrates it, or calibrates the models of the left-out trainings if there are any.
-func (pl *trainPlanner) calibrate(ctx context.Context, job *engine.Job, learner honest.Learner,
-	left *experiment.LeftOut, set triplets.Set, groups []float64,
-) (*honest.Model, *interval.Prediction, error) {
-	if left == nil {
-		return learner.Process(ctx, set, groups)
-	}
-
-	return left.Calibrate(ctx, learner, set, groups, func(s experiment.Subset) (*honest.Model, error) {
-		model := &honest.Model{Ensemble: &honest.EnsembleModel{}}
-		return model, taskfile.ReadJSON(job.Input(subsetTask(pl.exp, s), leftOutModel), model.Ensemble)
-	})
 }
 
 // honestSettings returns the settings of a calibration as a part of its task's key. A prior is part of the key by its

@@ -2,6 +2,7 @@ package pairs
 
 import (
 	"errors"
+	"slices"
 
 	"doubletake/dsp"
 	"doubletake/dsp/analysis"
@@ -18,6 +19,8 @@ type Analysis struct {
 	Reading *analysis.Source      // how the files are read and analysed
 	Chain   calibration.Chain     // how samples become physical units, without the calibrator's recordings
 	Program []setting.NamedString // the settings that identify the program that reads the files; nil: there is none
+
+	method Method
 }
 
 // Method says how pairs are made of recordings.
@@ -25,7 +28,8 @@ type Method struct {
 	Triplets   string         // name of the construction
 	Instrument dsp.Instrument // what made the recordings
 	Settings   *dsp.Settings
-	Across     string // occasion across which repeats are paired; "": none
+	Across     string                // occasion across which repeats are paired; "": none
+	Tolerances []setting.NamedString // within which conditions of repeats are equal
 
 	// Seed returns the seed of the random numbers that the construction with a name draws for a run.
 	Seed func(construction, run string) uint64
@@ -34,7 +38,7 @@ type Method struct {
 // NewAnalysis chooses the construction, the conditions and the columns of the pairs that are made of the recordings
 // of an inventory, which has found its files. It returns a *setting.Error about settings that do not fit together.
 func NewAnalysis(inventory *campaign.Inventory, settings *setting.Campaign, method Method) (*Analysis, error) {
-	a := &Analysis{Columns: Columns{Converted: inventory.Converted}}
+	a := &Analysis{Columns: Columns{Converted: inventory.Converted}, method: method}
 	construction := dsp.Configure(dsp.Find(method.Triplets, method.Instrument), method.Settings)
 	if err := a.setConditions(inventory, settings, construction, method.Settings); err != nil {
 		return nil, err
@@ -118,4 +122,26 @@ func (a *Analysis) setOutcomes(settings *setting.Campaign, construction dsp.Cons
 	}
 
 	return a.Settle(settings, columns)
+}
+
+// Check returns a *setting.Error if the construction needs a condition that is not known, if the settings name an
+// occasion and no repeats are paired, or if a tolerance belongs to something that is not a condition.
+func (a *Analysis) Check() error {
+	if err := a.Reading.CheckShaft(); err != nil {
+		return err
+	}
+
+	if a.method.Across != "" && !a.Reading.Construction.Describe().Repeats {
+		return setting.Errorf("across", "belongs to triplets: repeats, whose runs are paired; %s makes pairs of each run",
+			a.method.Triplets).OfSection("dsp")
+	}
+
+	for _, tolerance := range a.method.Tolerances {
+		if !slices.Contains(a.Conditions, tolerance.Name) {
+			return setting.Errorf("within."+tolerance.Name, "%q is not a condition of this experiment, which has %v",
+				tolerance.Name, a.Conditions).OfSection("dsp")
+		}
+	}
+
+	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"doubletake/dsp"
 	"doubletake/ingest/campaign"
@@ -57,5 +58,47 @@ func TestAnalysisErrors(t *testing.T) {
 		change(settings, &method)
 		_, err := pairs.NewAnalysis(campaign.NewInventory(*settings, setting.Project{}), settings, method)
 		assert.ErrorContains(t, err, want)
+	}
+}
+
+// The settings of a construction must fit the conditions of the campaign: a construction of a shaft needs its speed and
+// its blades, and only repeats have tolerances of known conditions and an occasion.
+func TestAnalysisCheck(t *testing.T) {
+	days := []setting.NamedString{{Name: "Day", Value: "Day"}}
+	for _, c := range []struct {
+		change func(*setting.Campaign, *pairs.Method)
+		want   string // "": no error
+	}{
+		{func(*setting.Campaign, *pairs.Method) {}, ""},
+		{func(s *setting.Campaign, _ *pairs.Method) { s.Constants, s.Derive = s.Constants[:1], nil }, "the number of blades"},
+		{func(s *setting.Campaign, _ *pairs.Method) { s.Constants, s.Derive = s.Constants[1:], nil }, "dsp: the shaft speed"},
+		{
+			func(_ *setting.Campaign, m *pairs.Method) {
+				m.Tolerances = []setting.NamedString{{Name: "u", Value: "1"}}
+			},
+			`dsp.within.u: "u" is not a condition of this experiment, which has [rpm blades bpf_hz]`,
+		},
+		{
+			func(s *setting.Campaign, m *pairs.Method) {
+				s.Attributes = days
+				s.Occasions = []string{"Day"}
+				m.Across = "Day"
+			},
+			"dsp.across: belongs to triplets: repeats",
+		},
+	} {
+		settings, method := fan()
+		c.change(settings, &method)
+		inventory := campaign.NewInventory(*settings, setting.Project{})
+		analysis, err := pairs.NewAnalysis(inventory, settings, method)
+		require.NoError(t, err)
+
+		err = analysis.Check()
+		if c.want == "" {
+			require.NoError(t, err)
+			continue
+		}
+
+		assert.ErrorContains(t, err, c.want)
 	}
 }
