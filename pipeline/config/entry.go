@@ -106,8 +106,8 @@ func (e *Entry) Roles() condition.Roles {
 }
 
 // TakeNames removes the labels, which are columns of names, from the network's inputs and adds them to the things,
-// whose offsets the process of the intervals models. It returns a warning that explains this, or nil if no input is a column of names. If
-// TakeNames returns an error, the experiment is unchanged.
+// whose offsets the process of the intervals models. It returns a warning that explains this, or nil if no input is a
+// column of names. If TakeNames returns an error, the experiment is unchanged.
 func (e *Entry) TakeNames(labels []string) ([]ingest.Warning, error) {
 	across, _ := e.Across()
 	numbers, names, err := experiment.NumbersAndNames(e.Train.Inputs, labels, e.Train.Honest.Base, across)

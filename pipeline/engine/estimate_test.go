@@ -193,8 +193,8 @@ func replay(t *testing.T, name string, todo []*Task, expect, took []float64, job
 	}
 }
 
-// The selected tasks take their weights, and the time to read their raw files: 1 s for 20 MB. A file that does not exist
-// takes no time. By hand: 0.5 + 2 + 1 s.
+// The selected tasks take their weights, and the time to read their raw files: 1 s for 20 MB. A file that does not
+// exist takes no time. By hand: 0.5 + 2 + 1 s.
 func TestSeconds(t *testing.T) {
 	raw := filepath.Join(t.TempDir(), "raw")
 	require.NoError(t, os.WriteFile(raw, nil, 0o600))
