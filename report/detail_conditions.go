@@ -123,6 +123,22 @@ func (s *SplitDetail) answers() (mu, variance []float64) {
 	return mu, variance
 }
 
+// covariances returns the means over seeds of C, conditions × outcomes. It returns nil if there are no seeds.
+func (s *SplitDetail) covariances() []float64 {
+	var mean []float64
+	for k, seed := range s.Seeds {
+		if k == 0 {
+			mean = make([]float64, len(seed.Cov))
+		}
+
+		for i := range seed.Cov {
+			mean[i] += seed.Cov[i] / float64(len(s.Seeds))
+		}
+	}
+
+	return mean
+}
+
 // trainedAndHeldOut returns the first n conditions in two lists: the conditions of the training and the held-out ones.
 func (s *SplitDetail) trainedAndHeldOut(n int) (trained, held []int) {
 	for c := range n {

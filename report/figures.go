@@ -1,7 +1,6 @@
 package report
 
 import (
-	"math"
 	"strconv"
 	"strings"
 	"unicode"
@@ -10,8 +9,7 @@ import (
 )
 
 // This file collects the figures of an experiment: a maker draws them one after the other, and maker.add gives each its
-// file name and title. figures_fit.go, figures_bands.go, figures_directivity.go, figures_data.go and honestfigures.go
-// draw the single figures. Figures, Page and Plots hand them out.
+// file name and title. The files figures_….go draw the single figures. Figures, Page and Plots hand them out.
 
 // FigureFile is one figure as files: a complete SVG, and its numbers as CSV.
 type FigureFile struct {
@@ -35,12 +33,13 @@ type captionedFigure struct {
 	spread float64
 }
 
-// filePoints is the number of points of a series that can be distinguished in a file. Longer series are thinned evenly.
+// filePoints is the number of points of a series that can be distinguished in a file. If there are more conditions, the
+// figures draw as many of them, evenly chosen.
 const filePoints = 1500
 
-// pageLimits are the limits of the points of a series, and of the models' answers that a page contains for exploring.
-// The page takes the first limits that keep it below pageBytes, or the last.
-var pageLimits = []struct{ points, answers int }{{110, 270_000}, {80, 180_000}, {50, 90_000}, {30, 40_000}}
+// pageLimits are the limits of the conditions of a series, and of the models' answers that a page contains for
+// exploring. The page takes the first limits that keep it below pageBytes, or the last.
+var pageLimits = []struct{ conditions, answers int }{{110, 270_000}, {80, 180_000}, {50, 90_000}, {30, 40_000}}
 
 // pageBytes is the size that a page should not exceed.
 const pageBytes = 3_000_000
@@ -56,10 +55,10 @@ func Figures(detail *Detail) []FigureFile {
 	return files
 }
 
-// plots returns the figures, with at most the given number of points in a series. If split is not "", it returns the
-// figures of this split alone.
-func plots(detail *Detail, points int, split string) []captionedFigure {
-	m := &maker{detail: detail, limit: points, only: split, used: map[string]bool{}}
+// plots returns the figures, with at most the given number of conditions in a series. If split is not "", it returns
+// the figures of this split alone.
+func plots(detail *Detail, conditions int, split string) []captionedFigure {
+	m := &maker{detail: detail, limit: conditions, only: split, used: map[string]bool{}}
 	for i := range detail.Splits {
 		m.heldOutLevels(&detail.Splits[i])
 		m.calibrated(&detail.Splits[i])
@@ -77,7 +76,7 @@ func plots(detail *Detail, points int, split string) []captionedFigure {
 // maker collects the figures of an experiment.
 type maker struct {
 	detail          *Detail
-	limit           int    // largest number of points of a series
+	limit           int    // largest number of conditions of a series
 	only            string // the split whose figures are wanted; "" for all, whose file names then begin with the split
 	figures         []captionedFigure
 	used            map[string]bool // file names of the figures so far, in lower case
@@ -153,96 +152,4 @@ func fileName(text string) string {
 	}
 
 	return strings.ReplaceAll(name, "=", "-")
-}
-
-// covariances returns the means over seeds of C, conditions × outcomes. It returns nil if there are no seeds.
-func (s *SplitDetail) covariances() []float64 {
-	var mean []float64
-	for k, seed := range s.Seeds {
-		if k == 0 {
-			mean = make([]float64, len(seed.Cov))
-		}
-
-		for i := range seed.Cov {
-			mean[i] += seed.Cov[i] / float64(len(s.Seeds))
-		}
-	}
-
-	return mean
-}
-
-// withPoints returns the marks that have points.
-func withPoints(marks ...figure.Mark) []figure.Mark {
-	var kept []figure.Mark
-	for _, mark := range marks {
-		if len(mark.X)+len(mark.Y) > 0 {
-			kept = append(kept, mark)
-		}
-	}
-
-	return kept
-}
-
-// runOf names the run of a triplet. It returns "" if no run is known.
-func (d *Detail) runOf(row int) string {
-	if row >= len(d.Run) || d.Run[row] >= len(d.Runs) {
-		return ""
-	}
-
-	return clean(d.Runs[d.Run[row]])
-}
-
-// runsOf names the run of a condition, or the first of several runs: "take7.wav and others".
-func (m *maker) runsOf(c int) string {
-	rows := m.rowsOf(c)
-	if len(rows) == 0 {
-		return ""
-	}
-
-	first := m.detail.runOf(rows[0])
-	for _, row := range rows {
-		if m.detail.runOf(row) != first {
-			return first + " and others"
-		}
-	}
-
-	return first
-}
-
-// zeroLine returns a line at 0.
-func zeroLine() figure.Mark {
-	return figure.Mark{Kind: figure.Rule, Class: "grey", Y: []float64{0}, Thin: true}
-}
-
-// rootOrZero returns the square root of a number, or 0 if the number is negative.
-func rootOrZero(value float64) float64 { return math.Sqrt(math.Max(value, 0)) }
-
-// thin returns at most n elements of a list, evenly spaced. It returns the whole list if n is below 1.
-func thin[T any](list []T, n int) []T {
-	if len(list) <= n || n < 1 {
-		return list
-	}
-
-	picked := make([]T, n)
-	for i := range picked {
-		picked[i] = list[i*len(list)/n]
-	}
-
-	return picked
-}
-
-// split draws the figures of a split's networks. It draws nothing if there are no networks.
-func (m *maker) split(split *SplitDetail) {
-	if len(split.Seeds) == 0 {
-		return
-	}
-
-	if angle := m.detail.angle(); angle >= 0 {
-		m.directivities(split, angle)
-	}
-
-	m.bandLevels(split)
-	m.parity(split)
-	m.calibration(split)
-	m.learning(split)
 }

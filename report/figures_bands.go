@@ -10,12 +10,11 @@ import (
 	"doubletake/report/figure"
 )
 
-// fewestBands is the number of band levels from which they are drawn over
-// frequency.
+// fewestBands is the smallest number of band levels that are drawn over frequency.
 const fewestBands = 3
 
-// bandHz returns the frequency of an outcome that is a level of a fractional octave,
-// such as "l_31_5hz_db", and 0 for other outcomes.
+// bandHz returns the frequency of an outcome that is a level of a fractional octave, such as "l_31_5hz_db", and 0 for
+// other outcomes.
 func bandHz(name string) float64 {
 	digits, ok := cutBoth(name, "l_", "hz_db")
 	if !ok {
@@ -100,11 +99,9 @@ func (m *maker) bandPanel(split *SplitDetail, bands []bandOutcome, condition int
 		i := condition*detail.outcomeCount() + band.index
 		model.Bar(band.hz, mu[i], 2*math.Sqrt(variance[i]))
 
-		for row, c := range detail.Cond {
-			if c == condition {
-				data.NamedPoint(band.hz, detail.Y1[row*detail.outcomeCount()+band.index], detail.runOf(row))
-				data.NamedPoint(band.hz, detail.Y2[row*detail.outcomeCount()+band.index], detail.runOf(row))
-			}
+		for _, row := range m.rowsOf(condition) {
+			data.NamedPoint(band.hz, detail.Y1[row*detail.outcomeCount()+band.index], detail.runOf(row))
+			data.NamedPoint(band.hz, detail.Y2[row*detail.outcomeCount()+band.index], detail.runOf(row))
 		}
 	}
 

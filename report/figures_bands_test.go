@@ -14,9 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The figure of band levels holds, by its CSV, the means of the seeds, two total
-// deviations, and all pairs of its two conditions, over the nominal mid-frequency.
-// With two bands, or harmonics, there is none.
+// The figure of band levels holds, by its CSV, the means of the seeds and all pairs of its two conditions, over the
+// nominal mid-frequency. With two bands, or harmonics, there is none.
 func TestBandLevelsNumbers(t *testing.T) {
 	d := campaign(4, 5, 5, 2, 3)
 	figures := func() []FigureFile { return Figures(d) }

@@ -9,10 +9,7 @@ import (
 )
 
 // This file draws how the calibrated model did on the held-out part: parity, residuals over each input, and the share
-// of values inside intervals of all levels. It also draws the learning curves of the networks.
-
-// boundsName names upper bounds in legends.
-const boundsName = "upper bound, at the noise floor"
+// of values inside intervals of all levels. It also draws the errors of all groups over the rise of E|cov|.
 
 // calibrated draws the figures of the calibrated model on the held-out part of a split.
 func (m *maker) calibrated(split *SplitDetail) {
@@ -72,50 +69,6 @@ func (m *maker) calibratedParity(split *SplitDetail, conditions []int) {
 			"Data": detail.data(), "N": panels, "Outcomes": detail.outcomeCount(),
 		}),
 	})
-}
-
-// oneLegend keeps the first entry of each name in the legends of panels.
-func oneLegend(panels []figure.Panel) {
-	seen := map[string]bool{}
-	for _, panel := range panels {
-		for i := range panel.Marks {
-			mark := &panel.Marks[i]
-			mark.Quiet = mark.Quiet || seen[mark.Name]
-			seen[mark.Name] = true
-		}
-	}
-}
-
-// equalAxes returns a square panel of outcome k with equal axes and their diagonal. It is blank if there are no points.
-func equalAxes(detail *Detail, k int, marks []figure.Mark) figure.Panel {
-	low := math.Inf(1)
-	high := math.Inf(-1)
-	for _, mark := range marks {
-		for _, values := range [][]float64{mark.X, mark.Y} {
-			for _, value := range values {
-				low = min(low, value)
-				high = max(high, value)
-			}
-		}
-	}
-
-	if !(high >= low) {
-		return figure.Panel{}
-	}
-
-	margin := math.Max(0.04*(high-low), 1e-12+1e-6*math.Abs(high))
-	low -= margin
-	high += margin
-	ends := []float64{low, high}
-	equal := figure.Mark{Kind: figure.Line, Name: "equal", Class: "grey", Dashed: true, X: ends, Y: ends}
-	outcome := detail.Outcomes[k]
-
-	return figure.Panel{
-		Title:  outcome.Word(),
-		X:      figure.Axis{Label: withUnit("predicted mean μ", clean(outcome.Unit)), Min: low, Max: high},
-		Y:      figure.Axis{Label: withUnit(detail.data()+" mean", clean(outcome.Unit)), Min: low, Max: high},
-		Square: true, Marks: append([]figure.Mark{equal}, marks...),
-	}
 }
 
 // residuals draws the measured mean less the calibrated model's mean over an input, in a panel for each outcome. The
@@ -227,34 +180,6 @@ func (m *maker) calibratedCoverage(split *SplitDetail) {
 	})
 }
 
-// learning draws the losses of the networks over the epochs of their trainings.
-func (m *maker) learning(split *SplitDetail) {
-	var marks []figure.Mark
-	for _, losses := range split.Losses {
-		train := figure.Mark{Kind: figure.Line, Name: "training", Class: "train", Thin: true}
-		held := figure.Mark{Kind: figure.Line, Name: "held out, no part in training", Class: "test", Thin: true}
-		for i, epoch := range losses.Epoch {
-			train.Point(epoch, losses.Train[i])
-			if losses.HeldOut != nil && !math.IsNaN(losses.HeldOut[i]) {
-				held.Point(epoch, losses.HeldOut[i])
-			}
-		}
-
-		marks = append(marks, withPoints(train, held)...)
-	}
-
-	if len(marks) == 0 {
-		return
-	}
-
-	m.add(captionedFigure{
-		kind: "learning", split: split.Name, model: paperNetwork, page: true, heading: "The paper's network: learning curves",
-		caption: phrase("figure-learning", len(split.Losses)), fig: &figure.Figure{Width: 420, Panels: []figure.Panel{{
-			X: figure.Axis{Label: "epoch"}, Y: figure.Axis{Label: "loss"}, Height: 180, Marks: marks,
-		}}},
-	})
-}
-
 // isMeanBound reports whether the mean at place i of conditions × outcomes contains an upper bound.
 func (d *Detail) isMeanBound(i int) bool { return d.MeanBound != nil && d.MeanBound[i] }
 
@@ -285,4 +210,46 @@ func (d *Detail) trustOf(name string, k int) *score.OutcomeTrust {
 	}
 
 	return nil
+}
+
+// fewestRises is the smallest number of groups whose rises of E|cov| are drawn.
+const fewestRises = 3
+
+// rises draws a point for each left-out and each held-out group: the logarithm of the error over the claim against the
+// logarithm of the rise of E|cov|. It draws nothing if there are fewer than fewestRises points.
+func (m *maker) rises() {
+	left := figure.Mark{Kind: figure.Points, Name: "left-out groups", Class: "train", Shape: "ring", Size: 2.6}
+	held := figure.Mark{Kind: figure.Points, Name: "held-out groups", Class: "test", Size: 3}
+	for _, split := range m.detail.Experiment.Splits {
+		for _, group := range split.leftOut() {
+			addRise(&left, *group.Rise, group.E/group.Claim)
+		}
+
+		if split.isCalibrated() {
+			addRise(&held, split.covRise(), split.Honest.Record.RatioBefore)
+		}
+	}
+
+	if len(left.X)+len(held.X) < fewestRises {
+		return
+	}
+
+	m.add(captionedFigure{
+		kind: "honest-rises", page: true, heading: "Calibrated model: errors over claims, and the rise of E|cov|",
+		caption: phrase("figure-rises", nil),
+		fig: &figure.Figure{Width: 420, Columns: 1, Panels: []figure.Panel{{
+			X:     figure.Axis{Label: "ρ = ln(E|cov| over that of the training)"},
+			Y:     figure.Axis{Label: "ln(e/v̂)"},
+			Marks: append([]figure.Mark{zeroLine()}, withPoints(left, held)...), Height: 260,
+		}}},
+	})
+}
+
+// addRise adds the point of the logarithms of both numbers, if they have finite logarithms.
+func addRise(mark *figure.Mark, rise, ratio float64) {
+	hasLogarithms := rise > 0 && ratio > 0
+	isInfinite := math.IsInf(rise, 1) || math.IsInf(ratio, 1)
+	if hasLogarithms && !isInfinite {
+		mark.Point(math.Log(rise), math.Log(ratio))
+	}
 }

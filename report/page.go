@@ -77,7 +77,7 @@ func Page(details []*Detail, sweeps ...Sweep) []byte {
 	for i, limits := range pageLimits {
 		b.Reset()
 
-		view := newPageView(details, sweeps, limits.points, limits.answers, i > 0)
+		view := newPageView(details, sweeps, limits.conditions, limits.answers, i > 0)
 		if err := pageTemplate().ExecuteTemplate(&b, "page", view); err != nil {
 			panic("report: write page: " + err.Error()) // the view is plain data, so the template is wrong
 		}

@@ -52,6 +52,12 @@ type Split struct {
 	Held      []HeldOutcome        // upper bounds and plain predictions on the test part, by outcome; nil if unknown
 }
 
+// isCalibrated reports whether the split has a calibration, and the calibration's record on the held-out part. If it
+// does not, the network's predictions are the ones that are judged and drawn.
+func (s Split) isCalibrated() bool {
+	return s.Honest != nil && s.Honest.Absent == "" && s.Honest.Record != nil
+}
+
 // Experiment is the report's data of one entry of pipeline.yaml.
 type Experiment struct {
 	Name         string

@@ -164,6 +164,47 @@ func TestCalibrationFigures(t *testing.T) {
 	holds(parts, "95 % of the share between", 1, 30, 10, 75)
 }
 
+// Without networks the figures of the calibrated model are the same, except that no figure compares it with the
+// network.
+func TestCalibrationFiguresWithoutNetworks(t *testing.T) {
+	both := calibratedDetail()
+	alone := calibratedDetail()
+	alone.Splits[0].Seeds = nil
+
+	var names []string
+	for _, file := range Figures(alone) {
+		names = append(names, file.File)
+		if file.File == "3-blades-honest-outcomes" {
+			assert.Len(t, figureRows(t, file, "95 % interval"), 3)
+			continue
+		}
+
+		assert.Contains(t, Figures(both), file)
+	}
+
+	assert.Contains(t, names, "3-blades-honest-outcomes")
+	assert.NotContains(t, names, "3-blades-honest-levels")
+}
+
+// A figure along many conditions draws at most as many of them as the limit. calibratedDetail has three held-out
+// conditions with a pair each.
+func TestLimitOfConditions(t *testing.T) {
+	for limit, want := range map[int]int{1: 2, 2: 4, 3: 6, filePoints: 6} { // values of a panel
+		list := plots(calibratedDetail(), limit, "")
+		i := slices.IndexFunc(list, func(f captionedFigure) bool { return f.kind == "honest-levels" })
+		require.GreaterOrEqual(t, i, 0)
+
+		values := 0
+		for _, mark := range list[i].fig.Panels[0].Marks {
+			if mark.Name == "pairs, held out" {
+				values += len(mark.X)
+			}
+		}
+
+		assert.Equal(t, want, values, "values with the limit %d", limit)
+	}
+}
+
 // A calibration without a record of held-out values has no intervals to judge: every output then judges the network.
 func TestCalibrationWithoutRecord(t *testing.T) {
 	d := calibratedDetail()

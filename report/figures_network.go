@@ -12,6 +12,24 @@ import (
 	"doubletake/train/numbers"
 )
 
+// This file draws the figures of the networks of a split: the calibration, parity, and the learning curves.
+
+// split draws the figures of a split's networks. It draws nothing if there are no networks.
+func (m *maker) split(split *SplitDetail) {
+	if len(split.Seeds) == 0 {
+		return
+	}
+
+	if angle := m.detail.angle(); angle >= 0 {
+		m.directivities(split, angle)
+	}
+
+	m.bandLevels(split)
+	m.parity(split)
+	m.calibration(split)
+	m.learning(split)
+}
+
 // calibration draws two panels: the coverage of the intervals, and the covariance against the measured error. The
 // second is left out if no error was measured.
 func (m *maker) calibration(split *SplitDetail) {
@@ -336,4 +354,32 @@ func number2(value float64) string {
 	}
 
 	return numbers.Fixed(value, max(0, decimals))
+}
+
+// learning draws the losses of the networks over the epochs of their trainings.
+func (m *maker) learning(split *SplitDetail) {
+	var marks []figure.Mark
+	for _, losses := range split.Losses {
+		train := figure.Mark{Kind: figure.Line, Name: "training", Class: "train", Thin: true}
+		held := figure.Mark{Kind: figure.Line, Name: "held out, no part in training", Class: "test", Thin: true}
+		for i, epoch := range losses.Epoch {
+			train.Point(epoch, losses.Train[i])
+			if losses.HeldOut != nil && !math.IsNaN(losses.HeldOut[i]) {
+				held.Point(epoch, losses.HeldOut[i])
+			}
+		}
+
+		marks = append(marks, withPoints(train, held)...)
+	}
+
+	if len(marks) == 0 {
+		return
+	}
+
+	m.add(captionedFigure{
+		kind: "learning", split: split.Name, model: paperNetwork, page: true, heading: "The paper's network: learning curves",
+		caption: phrase("figure-learning", len(split.Losses)), fig: &figure.Figure{Width: 420, Panels: []figure.Panel{{
+			X: figure.Axis{Label: "epoch"}, Y: figure.Axis{Label: "loss"}, Height: 180, Marks: marks,
+		}}},
+	})
 }
