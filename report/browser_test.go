@@ -492,7 +492,7 @@ func checkKeys(t *testing.T, chromium, page string) {
 	d := calibratedCampaign()
 	_, held := d.Splits[0].trainedAndHeldOut(d.conditionCount())
 	var predicted []float64
-	for _, c := range thin(held, pageLimits[0].points) {
+	for _, c := range thin(held, pageLimits[0].conditions) {
 		if i := c * d.outcomeCount(); !d.MeanBound[i] {
 			predicted = append(predicted, d.Splits[0].Calibrated.Mu[i])
 		}

@@ -9,8 +9,8 @@ import (
 )
 
 // variance draws the parts of the variance of each outcome as a stack of bars: between things or occasions, from run to
-// run, and noise. Error bars show the central 95 % of the shares between. All outcomes have the same labels, in the same
-// order.
+// run, and noise. Error bars show the central 95 % of the shares between. All outcomes have the same labels, in the
+// same order.
 func (m *maker) variance(split *SplitDetail) {
 	things := m.detail.Experiment.things(split.Name)
 	if len(things) == 0 {

@@ -166,10 +166,15 @@ func (p *page) addClip(e *element, base origin) error {
 	return nil
 }
 
-// newTextLine reads a text element. The only transform that it knows is the one of texts that run upwards.
+// newTextLine reads a text element. The only transform that it knows is the one of texts that run upwards. It returns
+// an error for another transform, and for a colour that is not "#rrggbb".
 func newTextLine(e *element, base origin, paint figure.Paint) (textLine, error) {
 	line := textLine{
 		x: base.x + e.number("x"), y: base.y + e.number("y"), bold: paint.Bold, colour: paint.Fill, runs: runs(e.Text),
+	}
+
+	if _, _, _, ok := rgb(line.colour); !ok {
+		return textLine{}, fmt.Errorf("colour %q of a text", line.colour)
 	}
 
 	switch e.attr("text-anchor") {

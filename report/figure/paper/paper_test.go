@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"codeberg.org/go-pdf/fpdf"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -277,8 +278,53 @@ func ExamplePDF() {
 	// Output: %PDF- <nil>
 }
 
-// Characters beyond U+FFFF have no place in the PDF's font; the file is made all the
-// same.
+// A paint has an opacity of its filling, and outlines are opaque. Expected in the commands of a PDF: the filling (f) in
+// the graphics state of the opacity, and then the outline (S) in an opaque one.
+func TestOpacityOfOutlines(t *testing.T) {
+	pdf := fpdf.New("P", "pt", "A4", "")
+	pdf.SetCompression(false)
+	pdf.AddPage()
+
+	var outline pathBuilder
+	outline.rectangle(10, 10, 20, 20)
+	sheet{pdf}.path(outline.segments, figure.Paint{Fill: "#ff0000", Stroke: "#0000ff", Opacity: 0.5, Width: 1})
+
+	var b bytes.Buffer
+	require.NoError(t, pdf.Output(&b))
+
+	drawing, _, _ := strings.Cut(b.String(), "endstream")
+	commands := strings.Fields(drawing)
+	state := map[string]string{} // by command: the graphics state in which it draws
+	current := ""
+	for i, command := range commands {
+		switch command {
+		case "gs":
+			current = commands[i-1]
+		case "f", "S":
+			state[command] = current
+		}
+	}
+
+	opacity := func(name string) string { // "/GS1 5 0 R" refers to "5 0 obj", which has "/ca 0.500"
+		number := regexp.MustCompile(name + ` (\d+) 0 R`).FindStringSubmatch(b.String())
+		require.NotNil(t, number, name)
+
+		object := regexp.MustCompile(`(?s)\n` + number[1] + ` 0 obj.*?/ca ([0-9.]+)`).FindStringSubmatch(b.String())
+		require.NotNil(t, object, name)
+
+		return object[1]
+	}
+	assert.Equal(t, "0.500", opacity(state["f"]))
+	assert.Equal(t, "1.000", opacity(state["S"]))
+}
+
+// A text without a colour is refused, and is not drawn in black.
+func TestTextWithoutColour(t *testing.T) {
+	_, err := newTextLine(&element{}, origin{}, figure.Paint{Fill: "red"})
+	assert.ErrorContains(t, err, `colour "red" of a text`)
+}
+
+// Characters beyond U+FFFF have no place in the PDF's font; the file is made all the same.
 func TestPDFBeyondBasic(t *testing.T) {
 	f := small()
 	f.Panels[0].Title = "Lp 🚀"

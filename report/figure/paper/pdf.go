@@ -52,7 +52,8 @@ func PDF(f *figure.Figure) ([]byte, error) {
 	return document.Bytes(), nil
 }
 
-// sheet is a page of a PDF as a canvas, and as a pen. Its unit is the point. fpdf keeps errors for its Output.
+// sheet is a page of a PDF. It implements canvas, on which a figure is drawn, and pen, which traces its outlines. Its
+// unit is the point. fpdf keeps errors for its Output.
 type sheet struct{ *fpdf.Fpdf }
 
 func (s sheet) clip(area rectangle) {
@@ -66,26 +67,25 @@ func (s sheet) unclip() { s.ClipEnd() }
 func (s sheet) CubicTo(x1, y1, x2, y2, x, y float64) { s.CurveBezierCubicTo(x1, y1, x2, y2, x, y) }
 
 func (s sheet) path(outline []segment, paint figure.Paint) {
-	style := "" // of fpdf: "F" fills the path, "D" draws its outline
+	if len(outline) == 0 {
+		return
+	}
+
 	if red, green, blue, ok := rgb(paint.Fill); ok {
 		s.SetFillColor(red, green, blue)
-		style = "F"
+		s.SetAlpha(paint.Opacity, "Normal")
+		trace(s, outline, pointsPerPx)
+		s.DrawPath("F") // fills the path
 	}
 
 	if red, green, blue, ok := rgb(paint.Stroke); ok {
 		s.SetDrawColor(red, green, blue)
 		s.SetLineWidth(paint.Width * pointsPerPx)
 		s.SetDashPattern(scaled(paint.Dash, pointsPerPx), 0)
-		style += "D"
+		s.SetAlpha(1, "Normal")
+		trace(s, outline, pointsPerPx)
+		s.DrawPath("D") // draws its outline
 	}
-
-	if style == "" || len(outline) == 0 {
-		return
-	}
-
-	s.SetAlpha(paint.Opacity, "Normal")
-	trace(s, outline, pointsPerPx)
-	s.DrawPath(style)
 }
 
 func (s sheet) text(line textLine) error {

@@ -23,8 +23,8 @@ const (
 	MaxDPI = 2400
 )
 
-// PNG returns the figure as a picture. dpi is its resolution in dots per inch, from MinDPI
-// to MaxDPI. The picture contains its resolution, so that programs show it in its size.
+// PNG returns the figure as a picture. dpi is its resolution in dots per inch, from MinDPI to MaxDPI. The picture
+// contains its resolution, so that programs show it in its size.
 func PNG(f *figure.Figure, dpi float64) ([]byte, error) {
 	parsed, err := parse(f)
 	if err != nil {
@@ -38,7 +38,7 @@ func PNG(f *figure.Figure, dpi float64) ([]byte, error) {
 	scale := pointsPerPx / 72 * dpi
 	width := int(math.Round(parsed.width * scale))
 	height := int(math.Round(parsed.height * scale))
-	c := &picture{Context: gg.NewContext(width, height), scale: scale}
+	c := &picture{Context: gg.NewContext(width, height), scale: scale, faces: map[faceKey]font.Face{}}
 	c.SetLineJoin(gg.LineJoinRound)
 	c.SetLineCap(gg.LineCapButt)
 
@@ -92,16 +92,28 @@ var fonts = sync.OnceValues(func() (fontSet, error) {
 	return fontSet{regular, bold}, nil
 })
 
-// picture is an image as a canvas, and as a pen. Its unit is the dot.
+// picture is an image. It implements canvas, on which a figure is drawn, and pen, which traces its outlines. Its unit
+// is the dot.
 type picture struct {
 	*gg.Context
 	scale float64 // dots per px
 	fonts fontSet
+	faces map[faceKey]font.Face // that face has made
+}
+
+// faceKey names a font in a size.
+type faceKey struct {
+	bold bool
+	size float64 // in sizes of the text
 }
 
 // face returns the font for a run of letters. size is the size of the run in sizes of the text. The font has no hints,
 // which help horizontal texts only, because texts may run upwards.
 func (c *picture) face(bold bool, size float64) (font.Face, error) {
+	if known := c.faces[faceKey{bold, size}]; known != nil {
+		return known, nil
+	}
+
 	letters := c.fonts.regular
 	if bold {
 		letters = c.fonts.bold
@@ -113,6 +125,8 @@ func (c *picture) face(bold bool, size float64) (font.Face, error) {
 	if err != nil {
 		return nil, fmt.Errorf("scale font: %w", err)
 	}
+
+	c.faces[faceKey{bold, size}] = face
 
 	return face, nil
 }
