@@ -12,7 +12,7 @@ var (
 	// timeOfDay matches the time of day behind a date, or a day of a spreadsheet with a fraction. Its group is the whole
 	// day of the latter.
 	timeOfDay = regexp.MustCompile(
-		`[T ,]+\d{1,2}:\d{2}(?::[\d.,]+)?(?: ?[AaPp][Mm])?(?:Z|[-+][\d:]+)?$|^(\d{5})\.\d+$`)
+		`[T ,_]+\d{1,2}:\d{2}(?::[\d.,]+)?(?: ?[AaPp][Mm])?(?:Z|[-+][\d:]+)?$|^(\d{5})\.\d+$`)
 	// spreadsheetDay matches a day of a spreadsheet from 2001 to 2050: days since 1899-12-30.
 	spreadsheetDay = regexp.MustCompile(`^(?:3[789]|4\d|5[0-4])\d{3}$`)
 )

@@ -34,7 +34,7 @@ var (
 	Log = regexp.MustCompile(`(?i)condition|proto[ck]oll?|logbook|(^|[-_ ])log([-_ .]|$)`)
 
 	// Copies matches names of copies, as programs and people make them. A copy may also have another name.
-	Copies = Whole(`.*(\bcop(y|ie)|kopie|backup|\(\d+\)|~).*`)
+	Copies = Whole(`.*((?:\b|_)cop(y|ie)|kopie|backup|\(\d+\)|~).*`)
 )
 
 // SplitBeforeAfter splits recordings without wind into recordings from before and from after the runs. If a name does

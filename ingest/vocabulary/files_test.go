@@ -76,3 +76,17 @@ func TestPlacesOfWindOff(t *testing.T) {
 		})
 	}
 }
+
+// Names of copies, as programs and people make them, beside names of other things with the same letters.
+func TestCopies(t *testing.T) {
+	for _, name := range []string{
+		"copy of a5.wav", "a5 - copy.wav", "a5_copy.wav", "a5_Copy2.wav", "copies/a5.wav", "a5_copies.zip", "a5 Kopie.wav",
+		"a5 (2).wav", "a5.wav~", "a5_backup.wav",
+	} {
+		assert.True(t, Copies.MatchString(name), "%s is a copy", name)
+	}
+
+	for _, name := range []string{"a5.wav", "hexacopter_2.wav", "photocopy.csv", "microscopy_1.csv", "a5_2.wav"} {
+		assert.False(t, Copies.MatchString(name), "%s is not a copy", name)
+	}
+}
