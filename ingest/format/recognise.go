@@ -43,7 +43,7 @@ func recognise(src ingest.Source, head []byte, name string) (*ingest.Format, err
 // isRest reports whether a format is the format of files that fit no other format: text.
 func isRest(f ingest.Format) bool { return f.Magic == nil && f.Detect == nil }
 
-// matlab4 reports whether a file begins with a matrix of a MAT-file of level 4 (MathWorks, "MAT-File Format", level
+// isMATLAB4 reports whether a file begins with a matrix of a MAT-file of level 4 (MathWorks, "MAT-File Format", level
 // 4). It has five numbers of 4 bytes and a name that ends with a zero byte:
 //
 //	 0  type MOPT: M is 0 for little-endian and 1 for big-endian, O is 0, P the format of numbers, T full, text or sparse
@@ -52,7 +52,7 @@ func isRest(f ingest.Format) bool { return f.Magic == nil && f.Detect == nil }
 //	12  1 if the matrix has an imaginary part, 0 otherwise
 //	16  length of the name
 //	20  name
-func matlab4(head []byte) bool {
+func isMATLAB4(head []byte) bool {
 	if len(head) < 22 {
 		return false
 	}
@@ -88,7 +88,7 @@ func refuse(path string, head []byte) error {
 		return err
 	}
 
-	if matlab4(head) {
+	if isMATLAB4(head) {
 		return fault.At(path, "byte 0", "", "format MAT of level 4, which is not read",
 			"save it in MATLAB with save -v7, by scipy with format='5', or name a program: reader: [program]")
 	}

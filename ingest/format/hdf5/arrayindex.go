@@ -70,12 +70,13 @@ func (e *entries) entry(s span, i uint64) stored {
 
 // Names of spans in errors.
 const (
-	page      = "page of the chunk index"
+	indexPage = "page of the chunk index"
 	dataBlock = "data block of an extensible array"
 )
 
-// bit returns bit i of b. The highest bit of a byte is the first. Bits beyond the end of b are not set.
-func bit(b []byte, i uint64) bool {
+// isBitSet reports whether bit i of b is set. The highest bit of a byte is the first. Bits beyond the end of b are not
+// set.
+func isBitSet(b []byte, i uint64) bool {
 	return i/8 < uint64(len(b)) && b[i/8]&(0x80>>(i%8)) != 0
 }
 
@@ -130,13 +131,13 @@ func (x *fixedIndex) find(place []uint64) stored {
 	}
 
 	number := i / x.pageLen // of the page
-	if !bit(x.written, number) {
+	if !isBitSet(x.written, number) {
 		return nowhere
 	}
 
 	addr := x.addr + number*(x.pageLen*uint64(x.size)+4) // pages end with a checksum
 
-	return x.entry(span{addr: addr, n: min(x.pageLen, x.n-number*x.pageLen), what: page}, i%x.pageLen)
+	return x.entry(span{addr: addr, n: min(x.pageLen, x.n-number*x.pageLen), what: indexPage}, i%x.pageLen)
 }
 
 // extensibleIndex is an index that is an extensible array ("Extensible Array Index"), for datasets that may grow
@@ -184,7 +185,7 @@ func newExtensibleIndex(p *parser, st *storage) chunkIndex {
 	block := fields.u64()
 
 	limited := x.maxBits >= 1 && x.maxBits <= 64 && pageBits <= 62
-	p.unless(limited && powerOf2(x.minElems) && powerOf2(x.minPtrs), st.addr,
+	p.unless(limited && isPowerOf2(x.minElems) && isPowerOf2(x.minPtrs), st.addr,
 		"the sizes of the extensible array contradict each other")
 
 	x.pageLen = 1 << pageBits
@@ -295,46 +296,49 @@ func (x *extensibleIndex) findInSuper(place arrayPlace) stored {
 		return nowhere
 	}
 
-	pages := uint64(0)  // pages of a data block
-	bitLen := uint64(0) // bytes with a bit for each page of a data block
+	pages := uint64(0) // of each data block; 0 if data blocks are not divided into pages
 	if place.elems > x.pageLen {
 		pages = place.elems / x.pageLen
-		bitLen = (pages + 7) / 8
 	}
+
+	bitmap := (pages + 7) / 8 // bytes with a bit for each page of a data block
+	x.readSuper(addr, place.blocks, bitmap)
 
 	front := x.front()
-	bitsEnd := front + place.blocks*bitLen
-	x.readSuper(addr, front, place.blocks, bitLen)
-
-	data := x.pointer(x.super, bitsEnd, place.block)
+	bitmapsEnd := front + place.blocks*bitmap
+	block := x.pointer(x.super, bitmapsEnd, place.block)
 
 	switch {
-	case data == undefined:
+	case block == undefined:
 		return nowhere
 	case pages == 0:
-		return x.entry(span{addr: data, front: front, n: place.elems, sig: "EADB", what: dataBlock}, place.elem)
+		return x.entry(span{addr: block, front: front, n: place.elems, sig: "EADB", what: dataBlock}, place.elem)
 	}
 
+	page := place.elem / x.pageLen
+
 	// The bits of all data blocks follow one another without gaps, although each block has room for whole bytes.
-	number := place.elem / x.pageLen // of the page in its data block
-	if !bit(x.super[front:bitsEnd], place.block*pages+number) {
+	isWritten := isBitSet(x.super[front:bitmapsEnd], place.block*pages+page)
+	if !isWritten {
 		return nowhere
 	}
 
-	pageAddr := data + front + 4 + number*(x.pageLen*uint64(x.size)+4)
+	const checksum = 4 // bytes behind the front of a data block, and behind each page
+	pagesBegin := block + front + checksum
+	pageSize := x.pageLen*uint64(x.size) + checksum
 
-	return x.entry(span{addr: pageAddr, n: x.pageLen, what: page}, place.elem%x.pageLen)
+	return x.entry(span{addr: pagesBegin + page*pageSize, n: x.pageLen, what: indexPage}, place.elem%x.pageLen)
 }
 
-// readSuper reads the secondary block at addr into super. It has front bytes, bitLen bytes with the bits of the pages
-// of each data block, and the addresses of the data blocks.
-func (x *extensibleIndex) readSuper(addr, front, blocks, bitLen uint64) {
+// readSuper reads the secondary block at addr into super. Behind its front, it has for each data block a bitmap of the
+// given number of bytes, and then for each data block its address.
+func (x *extensibleIndex) readSuper(addr, blocks, bitmap uint64) {
 	if x.super != nil && x.superAddr == addr {
 		return
 	}
 
-	size, ok := times(blocks, bitLen+8)
+	size, ok := times(blocks, bitmap+8)
 	x.p.unless(ok && x.p.within(addr, size), addr, "a block of the extensible array reaches beyond the end of the file")
-	x.super = x.p.checked(addr, front+size+4, "EASB", "secondary block of an extensible array").b
+	x.super = x.p.checked(addr, x.front()+size+4, "EASB", "secondary block of an extensible array").b
 	x.superAddr = addr
 }

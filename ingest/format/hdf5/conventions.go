@@ -76,7 +76,7 @@ func (h *recording) axes(dataset *Dataset) []string {
 		names[i] = path.Base(scale.Path)
 
 		isSamplesOfSOFA := h.sofa && names[i] == "N"
-		if clock.Unit(scale.Text("units")) || isSamplesOfSOFA {
+		if clock.IsUnit(scale.Text("units")) || isSamplesOfSOFA {
 			names[i] = "time"
 		}
 	}

@@ -50,62 +50,19 @@ func (p *parser) tryHeader(addr uint64) (ms []message, err error) {
 
 // header returns the messages of the object header at addr ("Disk Format: Level 2A1 - Data Object Headers"). Messages
 // of kind 0 are padding and are left out. A continuation message names another part of the header.
-//
-// Version 1 of the header has 16 bytes before its messages: the version, 7 bytes that are not used here, the size of
-// the messages in 4 bytes, and 4 bytes of padding. Version 2 begins with "OHDR", the version and flags; the flags say
-// whether there are 16 bytes of times and 4 bytes of limits of attributes, and whether the size of the messages has 1,
-// 2, 4 or 8 bytes. Each of its parts ends with a checksum.
 func (p *parser) header(addr uint64) []message {
-	const most = 6 + 16 + 4 + 8 // bytes before the messages in version 2
-
-	room := uint64(p.size-p.base) - min(addr, uint64(p.size-p.base)) // bytes of the file from addr on
-	fields := p.cursor(p.bytes(addr, min(room, most)), addr, "an object header reaches beyond the end of the file")
-
-	isVersion2 := len(fields.b) > 3 && string(fields.b[:4]) == "OHDR"
-	if isVersion2 {
-		fields.skip(4)
-	}
-
-	version := fields.u8()
-	want := uint8(1)
-	if isVersion2 {
-		want = 2
-	}
-
-	p.unless(version == want, addr, "no object header at address %d", addr)
-
-	fixed := 8 // bytes before the body of each message
-	front := 0 // bytes of the first part before the first message
-
-	var parts []part
-	if isVersion2 {
-		flags := fields.u8()
-		fixed = 4 + int(flags>>1&2)
-
-		if flags&(1<<5) != 0 {
-			fields.skip(16)
-		}
-
-		if flags&(1<<4) != 0 {
-			fields.skip(4)
-		}
-
-		size := fields.uint(1 << (flags & 3))
-		front = fields.pos
-		parts = []part{{addr, uint64(front) + min(size, room) + 4}}
-	} else {
-		fields.skip(7)
-		parts = []part{{addr + 16, uint64(fields.u32())}}
-	}
+	form := p.headerForm(addr)
+	parts := []part{form.first}
 
 	var ms []message
 	for i := 0; i < len(parts); i++ {
-		fields = p.part(parts[i], i == 0, isVersion2)
-		fields.pos = max(fields.pos, front)
-		front = 0
+		fields := p.part(parts[i], i == 0, form.isVersion2)
+		if i == 0 {
+			fields.pos = max(fields.pos, form.front)
+		}
 
-		for fields.rest() >= fixed {
-			switch msg := p.entry(fields, fixed); {
+		for fields.rest() >= form.fixed {
+			switch msg := p.entry(fields, form.fixed); {
 			case msg.kind == 0:
 			case msg.kind == msgContinuation:
 				p.unless(len(parts) < maxHeaderParts, msg.addr, "an object header in more than %d parts", maxHeaderParts)
@@ -121,6 +78,67 @@ func (p *parser) header(addr uint64) []message {
 	}
 
 	return ms
+}
+
+// headerForm says where the messages of an object header lie.
+type headerForm struct {
+	isVersion2 bool
+	first      part
+	front      int // bytes of the first part before its first message
+	fixed      int // bytes before the body of each message
+}
+
+// headerForm reads the form of the object header at addr. Version 1 has 16 bytes before its messages: the version, 7
+// bytes that are not used here, the size of the messages in 4 bytes, and 4 bytes of padding.
+func (p *parser) headerForm(addr uint64) headerForm {
+	const most = 6 + 16 + 4 + 8 // bytes before the messages in version 2
+
+	room := uint64(p.size-p.base) - min(addr, uint64(p.size-p.base)) // bytes of the file from addr on
+	fields := p.cursor(p.bytes(addr, min(room, most)), addr, "an object header reaches beyond the end of the file")
+
+	if len(fields.b) > 3 && string(fields.b[:4]) == "OHDR" {
+		fields.skip(4)
+		return p.headerForm2(fields, addr, room)
+	}
+
+	p.unless(fields.u8() == 1, addr, "no object header at address %d", addr)
+	fields.skip(7)
+
+	return headerForm{first: part{addr: addr + 16, n: uint64(fields.u32())}, fixed: 8}
+}
+
+// headerForm2 reads the form of an object header of version 2 at addr, from behind its signature. room is the number of
+// bytes of the file from addr on. The header has the version, flags, 16 bytes of times if the flags say so, 4 bytes of
+// limits of attributes if the flags say so, and the size of the messages in 1, 2, 4 or 8 bytes. A checksum ends it.
+func (p *parser) headerForm2(fields *cursor, addr, room uint64) headerForm {
+	const (
+		hasOrder  = 1 << 2 // messages have 2 bytes with the order of creation
+		hasLimits = 1 << 4
+		hasTimes  = 1 << 5
+		checksum  = 4
+	)
+
+	p.unless(fields.u8() == 2, addr, "no object header at address %d", addr)
+	flags := fields.u8()
+
+	if flags&hasTimes != 0 {
+		fields.skip(16)
+	}
+
+	if flags&hasLimits != 0 {
+		fields.skip(4)
+	}
+
+	form := headerForm{isVersion2: true, fixed: 4}
+	if flags&hasOrder != 0 {
+		form.fixed = 6
+	}
+
+	size := fields.uint(1 << (flags & 3))
+	form.front = fields.pos
+	form.first = part{addr: addr, n: uint64(form.front) + min(size, room) + checksum}
+
+	return form
 }
 
 // part returns a part of an object header. Version 2 marks the first part and the others by their signatures.

@@ -127,7 +127,7 @@ func (p *parser) fractalHeap(addr uint64) *fractalHeap {
 	h.root = fields.u64()
 	h.rows = int(fields.u16())
 
-	powers := powerOf2(h.width) && powerOf2(h.start) && powerOf2(h.maxDirect)
+	powers := isPowerOf2(h.width) && isPowerOf2(h.start) && isPowerOf2(h.maxDirect)
 	isOrdered := h.start <= h.maxDirect && h.maxDirect <= 1<<40
 	hasOffsets := maxBits >= 1 && maxBits <= 64
 	isSound := powers && isOrdered && hasOffsets
@@ -139,8 +139,8 @@ func (p *parser) fractalHeap(addr uint64) *fractalHeap {
 	return h
 }
 
-// powerOf2 reports whether n is a power of two.
-func powerOf2(n uint64) bool { return n > 0 && n&(n-1) == 0 }
+// isPowerOf2 reports whether n is a power of two.
+func isPowerOf2(n uint64) bool { return n > 0 && n&(n-1) == 0 }
 
 // get returns the object with an ID. An ID has a byte of flags, the offset of the object in the heap, and its length.
 // Only managed objects, whose flags are 0, are supported.
@@ -167,48 +167,68 @@ func (h *fractalHeap) tryGet(id []byte) (b []byte, err error) {
 	return h.get(id), nil
 }
 
-// block returns the direct block that contains the given offset of the heap, and the offset in that block.
+// block returns the direct block that contains the given offset of the heap, and the offset in that block. It goes from
+// the root block through indirect blocks to the direct block.
 func (h *fractalHeap) block(offset uint64) (b []byte, first uint64) {
-	const beyond = "an offset beyond the fractal heap"
-
 	if h.rows == 0 {
-		h.p.unless(offset < h.start, h.addr, beyond)
+		h.p.unless(offset < h.start, h.addr, beyondHeap)
 		return h.directBlock(h.root, h.start), offset
 	}
 
 	addr := h.root
 	rows := h.rows
-	firstRow := h.width * h.start // bytes of the first row
 
 	for range maxHeapLevels {
-		row := uint64(0)
-		size := h.start    // bytes of a block of the row
-		begin := uint64(0) // offset of the row
-		if offset >= firstRow {
-			row = uint64(bits.Len64(offset / firstRow))
-			size = h.start << (row - 1)
-			begin = firstRow << (row - 1)
-		}
-
-		h.p.unless(row < uint64(rows) && size > 0 && begin <= offset, h.addr, beyond)
-
-		column := (offset - begin) / size
+		cell := h.cellAt(offset, rows)
 		table := h.indirectBlock(addr, rows)
-		entry := blockFront + h.offLen + int(row*h.width+column)*8
-		h.p.unless(entry >= 0 && entry+8 <= len(table), h.addr, beyond)
+
+		entry := blockFront + h.offLen + int(cell.number)*8
+		h.p.unless(entry >= 0 && entry+8 <= len(table), h.addr, beyondHeap)
 
 		addr = binary.LittleEndian.Uint64(table[entry:])
-		offset -= begin + column*size
-		if size <= h.maxDirect {
-			return h.directBlock(addr, size), offset
+		offset -= cell.begin
+		if cell.size <= h.maxDirect {
+			return h.directBlock(addr, cell.size), offset
 		}
 
-		rows = bits.Len64(size) - bits.Len64(firstRow) + 1
+		// The block is an indirect block. Its size is the number of bytes of all its rows: R rows have
+		// width·start·2^(R−1) bytes.
+		rows = bits.Len64(cell.size) - bits.Len64(h.width*h.start) + 1
 	}
 
 	decode.Raise(h.p.errorf(h.addr, "the fractal heap is too deep"))
 
 	return nil, 0 // never: Raise does not return
+}
+
+const beyondHeap = "an offset beyond the fractal heap"
+
+// heapCell is a block in the table of an indirect block.
+type heapCell struct {
+	number uint64 // in the table, row by row
+	begin  uint64 // offset of the block, from the beginning of the blocks of the table
+	size   uint64 // bytes of the block
+}
+
+// cellAt returns the block that contains the given offset in a table with the given number of rows. Row 0 begins at
+// offset 0. Row k > 0 begins at width·start·2^(k−1), and its blocks have start·2^(k−1) bytes.
+func (h *fractalHeap) cellAt(offset uint64, rows int) heapCell {
+	firstRow := h.width * h.start // bytes of the first row
+	row := uint64(bits.Len64(offset / firstRow))
+	rowBegin := uint64(0)
+	size := h.start
+
+	if row > 0 {
+		rowBegin = firstRow << (row - 1)
+		size = h.start << (row - 1)
+	}
+
+	isInTable := row < uint64(rows) && size > 0 && rowBegin <= offset
+	h.p.unless(isInTable, h.addr, beyondHeap)
+
+	column := (offset - rowBegin) / size
+
+	return heapCell{number: row*h.width + column, begin: rowBegin + column*size, size: size}
 }
 
 const (

@@ -160,7 +160,7 @@ func (f *file) scan() error {
 			return err
 		}
 
-		if blank(line, f.separator) {
+		if isBlank(line, f.separator) {
 			continue
 		}
 
@@ -193,9 +193,9 @@ func isKey(cell string) bool {
 	return (cell[0] == '*' || isLetter) && !isNumber
 }
 
-// blank reports whether a line contains only separators and blanks. If there is no X column, the first cell of a row
+// isBlank reports whether a line contains only separators and blanks. If there is no X column, the first cell of a row
 // is empty, but other cells are not.
-func blank(b, separator []byte) bool {
+func isBlank(b, separator []byte) bool {
 	return len(bytes.Trim(b, string(separator)+" ")) == 0
 }
 
@@ -329,7 +329,7 @@ func (f *file) readRows() error {
 			return err
 		}
 
-		if isEOF || blank(line, f.separator) {
+		if isEOF || isBlank(line, f.separator) {
 			f.endBlock(n)
 			return nil
 		}

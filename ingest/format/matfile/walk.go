@@ -2,6 +2,7 @@ package matfile
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -92,7 +93,7 @@ func (w *walker) variable() (err error) {
 		return &fault.Error{Place: place(w.e.offset), Want: "an array", Found: fmt.Sprintf("data type %d", w.e.typ)}
 	}
 
-	w.array("", 0, w.e.end)
+	w.top()
 
 	return nil
 }
@@ -107,9 +108,11 @@ func (w *walker) compressed() error {
 		return &fault.Error{Place: place(w.e.offset), Err: fmt.Errorf("decompress: %w", err)}
 	}
 
-	if !w.array("", 0, w.e.end) {
+	if !w.top() {
 		return nil // the values are decompressed when they are read, and the checksum is compared then
 	}
+
+	w.next = w.e.end
 
 	// The walk has decompressed the array up to its last part. Fill decompresses the rest, so that the checksum is
 	// compared before anything of the array is used.
@@ -170,39 +173,33 @@ var unread = map[uint32]struct{ found, hint string }{
 	},
 }
 
-// array lists an array whose tag was read, and everything in it. The array ends at the offset end. path is its name; if
-// path is "", the array is the variable, and its name is in the array. depth is the number of structs and cells around
-// it. An error makes the whole variable unread; a class that is not read makes only this array unread.
-//
-// array reports whether it walked to the end of the array. It returns false only for a variable that is an array of
-// numbers or is listed as unread, because going to the end would decompress all of its values.
-func (w *walker) array(path string, depth int, end int64) (isWalked bool) {
-	w.unless(depth <= maxDepth, "structs and cells are nested more than %d deep", maxDepth)
-
-	if w.next == end && depth > 0 { // an empty field or cell
-		w.add(&array{name: path, class: "double", stored: "double", dims: []int64{0, 0}, kind: raw.F64})
-		return true
-	}
-
-	head, name, dimsErr := w.head(end)
-	if path == "" {
-		w.name = name
-		path = name
-		if path == "" {
-			path = place(w.e.offset)
-		}
-	}
-
+// top lists the array of the variable, whose tag was read, and everything in it. An error makes the whole variable
+// unread. top reports whether it walked through the whole array. It does not walk over the values of an array of
+// numbers, nor over an array that is not read, because that would decompress them.
+func (w *walker) top() (isWalked bool) {
+	head, name, dimsErr := w.head(w.e.end)
+	w.name = name
 	decode.Raise(dimsErr) // not before: the error is listed under the name of the variable
 
-	isWalked = w.contents(path, head, depth, end)
-	if depth == 0 && !isWalked {
-		return false
+	return w.contents(cmp.Or(name, place(w.e.offset)), head, 0, w.e.end)
+}
+
+// array lists an array within a struct or a cell, whose tag was read, and everything in it. The array ends at the
+// offset end. path is its name, and depth is the number of structs and cells around it. An error makes the whole
+// variable unread; a class that is not read makes only this array unread.
+func (w *walker) array(path string, depth int, end int64) {
+	w.unless(depth <= maxDepth, "structs and cells are nested more than %d deep", maxDepth)
+
+	if w.next == end { // an empty field or cell
+		w.add(&array{name: path, class: "double", stored: "double", dims: []int64{0, 0}, kind: raw.F64})
+		return
 	}
 
-	w.next = end
+	head, _, dimsErr := w.head(end)
+	decode.Raise(dimsErr)
 
-	return true
+	w.contents(path, head, depth, end)
+	w.next = end
 }
 
 // contents lists an array whose beginning was read, and everything in it. It returns false if it did not go beyond the

@@ -331,7 +331,7 @@ func (f *file) axes(v *variable) []string {
 	names := slices.Clone(v.axes)
 	for _, c := range f.variables {
 		units, _ := c.attribute("units")
-		if i := slices.Index(names, c.name); i >= 0 && len(c.dims) == 1 && clock.Unit(units.text) {
+		if i := slices.Index(names, c.name); i >= 0 && len(c.dims) == 1 && clock.IsUnit(units.text) {
 			names[i] = "time"
 		}
 	}

@@ -358,7 +358,7 @@ func (h *header) parse(text string) error {
 
 	h.descr = strings.Trim(values[0], `'"`)
 	h.fortran = values[1] == "True"
-	for _, axis := range strings.FieldsFunc(values[2], notDigit) {
+	for _, axis := range strings.FieldsFunc(values[2], isNoDigit) {
 		length, err := strconv.ParseInt(axis, 10, 64)
 		if err != nil || len(h.shape) == maxAxes {
 			return fmt.Errorf("no shape of up to %d axes, but %q", maxAxes, fault.Clip(values[2]))
@@ -370,5 +370,5 @@ func (h *header) parse(text string) error {
 	return nil
 }
 
-// notDigit reports whether a character is not a decimal digit.
-func notDigit(r rune) bool { return r < '0' || r > '9' }
+// isNoDigit reports whether a character is not a decimal digit.
+func isNoDigit(r rune) bool { return r < '0' || r > '9' }

@@ -162,7 +162,7 @@ func (r *reader) readObject(meta *metaReader) {
 		name := meta.text()
 		v := meta.value(name)
 
-		if old := obj.props.get(name); obj.c != nil && changes(name, old, v) {
+		if old := obj.props.get(name); obj.c != nil && hasChanged(name, old, v) {
 			r.f.warn("channel %q: %s is %v in one segment and %v in a later one, which is taken for all samples: "+
 				"split the file there", obj.c.path, name, old, v)
 		}

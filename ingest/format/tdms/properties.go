@@ -79,9 +79,9 @@ func (p *props) number(name string) (float64, bool) {
 	return 0, false
 }
 
-// changes reports whether v changes a property of a rate or a scale that had another value before. An old value of 0
+// hasChanged reports whether v changes a property of a rate or a scale that had another value before. An old value of 0
 // does not count, because writers begin with zeros.
-func changes(name string, old, v any) bool {
+func hasChanged(name string, old, v any) bool {
 	x, isNumber := old.(float64)
 	isUsed := name == "wf_increment" || strings.HasPrefix(name, "NI_Scale")
 

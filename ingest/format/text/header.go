@@ -96,8 +96,8 @@ func (h *header) countNumbers(cells [][]byte) (numbers, others int) {
 	return numbers, others
 }
 
-// numbersColumns reports whether a row numbers the columns: 1, 2, 3.
-func numbersColumns(cells [][]byte) bool {
+// areColumnNumbers reports whether a row numbers the columns: 1, 2, 3.
+func areColumnNumbers(cells [][]byte) bool {
 	for i, c := range cells {
 		if string(c) != strconv.Itoa(i+1) {
 			return false
@@ -234,7 +234,7 @@ func (h *header) skipNames() int {
 		cells := h.cut(h.lines[i].text)
 		numbers, others := h.countNumbers(cells)
 		isRow := numbers > 0 && others == 0 && len(cells) == h.cols
-		if isRow && !numbersColumns(cells) && !h.isSetting(cells) {
+		if isRow && !areColumnNumbers(cells) && !h.isSetting(cells) {
 			break
 		}
 
@@ -270,8 +270,8 @@ func (h *header) refuseOtherSeparator(firstRow int) error {
 		for _, s := range h.lines[:firstRow] {
 			h.buffer = other.split(h.buffer[:0], s.text)
 			cells := h.buffer
-			isOfHeader := pair.delim == h.delim && (numbersColumns(cells) || h.isSetting(cells))
-			if len(cells) < 2 || isOfHeader || !allNumbers(cells, pair.decimal) {
+			isOfHeader := pair.delim == h.delim && (areColumnNumbers(cells) || h.isSetting(cells))
+			if len(cells) < 2 || isOfHeader || !areNumbers(cells, pair.decimal) {
 				continue
 			}
 
@@ -287,8 +287,8 @@ func (h *header) refuseOtherSeparator(firstRow int) error {
 	return nil
 }
 
-// allNumbers reports whether all cells are numbers with a decimal sign.
-func allNumbers(cells [][]byte, decimal byte) bool {
+// areNumbers reports whether all cells are numbers with a decimal sign.
+func areNumbers(cells [][]byte, decimal byte) bool {
 	for _, cell := range cells {
 		if _, ok := Number(cell, decimal); !ok {
 			return false

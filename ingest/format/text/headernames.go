@@ -85,7 +85,7 @@ func (h *header) linesAbove() []sampleLine {
 			continue
 		}
 
-		if !numbersColumns(cells) && !h.isDecimalSetting(line.text, cells) {
+		if !areColumnNumbers(cells) && !h.isDecimalSetting(line.text, cells) {
 			above = append(above, line)
 		}
 	}

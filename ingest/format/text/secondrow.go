@@ -455,7 +455,7 @@ var processing = strings.Fields("avg average mean smp sample std sd min max tot 
 
 // describesProcessing reports whether all cells of a row are words of processing or empty, or number the columns.
 func describesProcessing(cells [][]byte) bool {
-	if numbersColumns(cells) {
+	if areColumnNumbers(cells) {
 		return true
 	}
 

@@ -184,7 +184,7 @@ func (f *file) text(d *record) error {
 		}
 
 		l.end = begin
-		if err != nil || ends(line) {
+		if err != nil || isDelimiter(line) {
 			break
 		}
 

@@ -88,8 +88,8 @@ type file struct {
 	closers  []io.Closer // planes of binary data
 }
 
-// ends reports whether a line is a delimiter. Exporters write blanks before and behind it.
-func ends(line []byte) bool {
+// isDelimiter reports whether a line is a delimiter. Exporters write blanks before and behind it.
+func isDelimiter(line []byte) bool {
 	line = bytes.TrimLeft(line, blanks)
 	return len(line) >= 2 && line[0] == '-' && line[1] == '1' && len(bytes.TrimSpace(line[2:])) == 0
 }
@@ -114,7 +114,7 @@ func open(src ingest.Source, options ingest.Options) (ingest.Reader, error) {
 func (f *file) scan() error {
 	for {
 		line, _, err := f.lines.Next()
-		if err == nil && !ends(line) {
+		if err == nil && !isDelimiter(line) {
 			continue // a line between datasets
 		}
 
@@ -152,12 +152,12 @@ func (f *file) dataset() error {
 		f.skipped[raw.Text([]byte(number))]++
 	}
 
-	if ends(line) { // two delimiters: the second begins the dataset
+	if isDelimiter(line) { // two delimiters: the second begins the dataset
 		f.lines.GoTo(begin)
 		return nil
 	}
 
-	for err == nil && !ends(line) {
+	for err == nil && !isDelimiter(line) {
 		line, _, err = f.lines.Next()
 	}
 

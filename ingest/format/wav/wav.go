@@ -111,19 +111,15 @@ func open(src ingest.Source, o ingest.Options) (ingest.Reader, error) {
 		return nil, err
 	}
 
-	hint := raw.Damaged
 	switch {
-	case isCut:
-		hint = raw.CutShort
-	case !f.hasData:
-		hint = noSamples
-	}
-
-	switch {
+	case f.format == nil && f.hasData:
+		return nil, src.Fault(end, `a "fmt " chunk`, "the end of the file", raw.Damaged)
 	case f.format == nil:
-		return nil, src.Fault(end, `a "fmt " chunk`, "the end of the file", hint)
+		return nil, src.Fault(end, `a "fmt " chunk`, "the end of the file", raw.CutShort)
+	case !f.hasData && isCut:
+		return nil, src.Fault(end, `a "data" chunk`, "the end of the file", raw.CutShort)
 	case !f.hasData:
-		return nil, src.Fault(end, `a "data" chunk`, "the end of the file", hint)
+		return nil, src.Fault(end, `a "data" chunk`, "the end of the file", noSamples)
 	}
 
 	if err := f.checkFormat(); err != nil {

@@ -100,7 +100,7 @@ func (r *Reader) clockOf(group []int) int {
 	for _, i := range group {
 		channel := r.info.Channels[i]
 		isAxis := channel.Role() == "coordinate" || strings.Contains(channel.Unit, " since ")
-		if channel.IsTime() || isAxis && clock.Unit(channel.Unit) {
+		if channel.IsTime() || isAxis && clock.IsUnit(channel.Unit) {
 			return i
 		}
 	}

@@ -35,7 +35,7 @@ func (r *Reader) TimeSeries(channels []int) error {
 		f := make([]float64, min(channel.Samples, mostFrequencies))
 		got, err := r.Read([]int{i}, 0, [][]float64{f})
 		failed := err != nil && !errors.Is(err, io.EOF)
-		if failed || got < len(f) || !evenFrom0(f) {
+		if failed || got < len(f) || !isEvenFromZero(f) {
 			continue // a channel that cannot be read does not keep the others from being read
 		}
 
@@ -48,9 +48,9 @@ func (r *Reader) TimeSeries(channels []int) error {
 	return nil
 }
 
-// evenFrom0 reports whether frequencies are evenly spaced, within a thousandth of a step, and begin at most two steps
-// above 0 Hz.
-func evenFrom0(f []float64) bool {
+// isEvenFromZero reports whether frequencies are evenly spaced, within a thousandth of a step, and begin at most two
+// steps above 0 Hz.
+func isEvenFromZero(f []float64) bool {
 	step := f[1] - f[0]
 	beginsNear0 := f[0] >= 0 && f[0] <= 2*step
 	if !(step > 0) || !beginsNear0 { // a step of NaN is not above 0 either

@@ -65,8 +65,8 @@ func Seconds(unit string) (seconds float64, known bool) {
 	return seconds, known
 }
 
-// Unit reports whether a text is a unit of time.
-func Unit(text string) bool {
+// IsUnit reports whether a text is a unit of time.
+func IsUnit(text string) bool {
 	_, known := Seconds(text)
 	return known && text != ""
 }
@@ -111,7 +111,7 @@ func splitName(name string) (word, stated string, isName bool) {
 
 	isShort := units[unit] <= 1 // t_min is not t in minutes but the smallest t
 
-	return word, unit, Unit(unit) && (len(word) > 1 || isShort)
+	return word, unit, IsUnit(unit) && (len(word) > 1 || isShort)
 }
 
 // Find returns the channel among the given ones that contains the time, and −1 if there is none. It writes the unit of
@@ -129,7 +129,7 @@ func Find(r ingest.Reader, channels []int, names func(channel int) []string) (in
 
 				switch {
 				case !ok || isLetter != wantLetter:
-				case isLetter && ch.Unit == "" && !even(r, c):
+				case isLetter && ch.Unit == "" && !isEven(r, c):
 					return -1, []ingest.Warning{ingest.Warn(info.Path, "clock-useless", "%s has no even steps: it is not taken for "+
 						"the time, and no rate is taken from it; if it is the time, name it: text: {time: %s}",
 						ch.Name, spelling.YAML(ch.Name))}
@@ -147,9 +147,9 @@ func Find(r ingest.Reader, channels []int, names func(channel int) []string) (in
 // headSamples is the number of samples at the beginning of a clock from which even and Read take its first steps.
 const headSamples = 1024
 
-// even reports whether at least three quarters of the first steps of a channel differ by at most half a step from their
-// mean. It reports true if the channel cannot be read.
-func even(r ingest.Reader, c int) bool {
+// isEven reports whether at least three quarters of the first steps of a channel differ by at most half a step from
+// their mean. It reports true if the channel cannot be read.
+func isEven(r ingest.Reader, c int) bool {
 	times := make([]float64, min(r.Info().Channels[c].Samples, headSamples))
 	n, err := r.Read([]int{c}, 0, [][]float64{times})
 	failed := err != nil && !errors.Is(err, io.EOF)
@@ -191,12 +191,12 @@ func Contradiction(r ingest.Reader, c, clock int) []ingest.Warning {
 	timeChannel := &info.Channels[clock]
 
 	t, err := Read(r, clock, "channel")
-	if err != nil || t.RateHz == 0 || near(t.RateHz, ch.RateHz) {
+	if err != nil || t.RateHz == 0 || isNear(t.RateHz, ch.RateHz) {
 		return nil
 	}
 
 	for _, unit := range []string{"ms", "us", "ns"} {
-		if timeChannel.Unit == "" && near(t.RateHz/units[unit], ch.RateHz) {
+		if timeChannel.Unit == "" && isNear(t.RateHz/units[unit], ch.RateHz) {
 			timeChannel.Unit = unit
 			return nil
 		}
@@ -210,8 +210,8 @@ func Contradiction(r ingest.Reader, c, clock int) []ingest.Warning {
 // rateTolerance is the largest relative difference of two rates that count as equal.
 const rateTolerance = 0.02
 
-// near reports whether hz differs from another rate by at most rateTolerance.
-func near(hz, other float64) bool { return math.Abs(hz-other) <= rateTolerance*other }
+// isNear reports whether hz differs from another rate by at most rateTolerance.
+func isNear(hz, other float64) bool { return math.Abs(hz-other) <= rateTolerance*other }
 
 // Reading is the result of reading a clock.
 type Reading struct {
@@ -272,7 +272,7 @@ func Read(r ingest.Reader, c int, noun string) (Reading, error) {
 		return t, err
 	}
 
-	mayBeMillis := t.Seconds >= float64(ch.Samples-1) && whole(head) // steps of at least 1, all values whole
+	mayBeMillis := t.Seconds >= float64(ch.Samples-1) && areWhole(head) // steps of at least 1, all values whole
 	if ch.Unit == "" && scale == 1 && mayBeMillis {
 		t.Doubt = fmt.Sprintf("%s %s holds whole numbers and states no unit: seconds are assumed; if they are ms, "+
 			"state it: %[2]s (ms), or give rate_hz", noun, ch.Name)
@@ -306,7 +306,7 @@ func unstated(t Reading, samples int64) string {
 	)
 
 	step := (t.Last - t.First) / float64(samples-1)
-	roundInDays := !round(step) && round(step*units["day"])
+	roundInDays := !isRound(step) && isRound(step*units["day"])
 	smallInDays := t.First >= year2000 && t.First < year2100 && step < 1e-4
 	if roundInDays || smallInDays {
 		return "day"
@@ -315,8 +315,8 @@ func unstated(t Reading, samples int64) string {
 	return ""
 }
 
-// round reports whether a step is 1, 2, 2.5 or 5 times a power of ten, within a relative error of 1e-4.
-func round(step float64) bool {
+// isRound reports whether a step is 1, 2, 2.5 or 5 times a power of ten, within a relative error of 1e-4.
+func isRound(step float64) bool {
 	mantissa := step / math.Pow(10, math.Floor(math.Log10(step)))
 	return slices.ContainsFunc([]float64{1, 2, 2.5, 5, 10}, func(m float64) bool {
 		return math.Abs(mantissa-m) < 1e-4*m
@@ -336,8 +336,8 @@ func Odd(path, place string, hz float64) []ingest.Warning {
 		fault.Digits(hz, 4))}}
 }
 
-// whole reports whether all values are whole numbers.
-func whole(x []float64) bool {
+// areWhole reports whether all values are whole numbers.
+func areWhole(x []float64) bool {
 	return !slices.ContainsFunc(x, func(v float64) bool { return v != math.Trunc(v) })
 }
 

@@ -169,7 +169,7 @@ func unpack[T floats](r *Reader, channels []int, dst [][]T, done, m int, b []byt
 	for i := 0; i < len(channels); i++ {
 		// If fewer than eight channels are left, the eight begin with channels that were picked out before.
 		first := min(i, len(channels)-8)
-		if !hasKernel || first < 0 || !neighbours(channels[first:first+8]) {
+		if !hasKernel || first < 0 || !areNeighbours(channels[first:first+8]) {
 			decode(&r.Layout, dst[i][done:done+m], b[channels[i]*size:], frame)
 			continue
 		}
@@ -186,8 +186,8 @@ func unpack[T floats](r *Reader, channels []int, dst [][]T, done, m int, b []byt
 	}
 }
 
-// neighbours reports whether the channels are consecutive.
-func neighbours(channels []int) bool {
+// areNeighbours reports whether the channels are consecutive.
+func areNeighbours(channels []int) bool {
 	if last := len(channels) - 1; channels[last] != channels[0]+last {
 		return false
 	}
