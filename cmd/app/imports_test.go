@@ -38,8 +38,8 @@ var imports = []struct{ of, may string }{
 	// Tables of trained results, beside their types.
 	{"train/honest/leftout", "ingest/table train/honest/scale"},
 	// The trainings of an experiment. They read conditions of a campaign and write messages about its settings.
-	{"train/experiment", "ingest/condition ingest/setting ingest/spelling internal/kv train train/form train/holdout " +
-		"train/honest train/honest/interval train/honest/scale train/triplets"},
+	{"train/experiment", "ingest/condition ingest/setting ingest/spelling internal/kv train train/baseline train/form " +
+		"train/holdout train/honest train/honest/interval train/honest/scale train/triplets"},
 	{"train/results", "ingest/table ingest/units internal/kv train train/baseline train/honest/interval train/score " +
 		"train/triplets"},
 	{"train/numbers", ""},
@@ -52,8 +52,8 @@ var imports = []struct{ of, may string }{
 		"train/honest/interval train/honest/scale docs"},
 	// The lowest room that may know the outcomes of dsp and the set of train.
 	{"report/pairs", "dsp dsp/analysis dsp/balance dsp/calibration ingest ingest/campaign ingest/condition " +
-		"ingest/derive ingest/fault ingest/setting ingest/spelling ingest/table ingest/units train/experiment " +
-		"train/holdout train/honest train/honest/interval train/triplets"},
+		"ingest/derive ingest/fault ingest/setting ingest/spelling ingest/table ingest/units train/baseline " +
+		"train/experiment train/holdout train/honest train/honest/interval train/triplets"},
 	// What the data show about themselves, and what mistakes cost.
 	{"report/findings", "dsp dsp/analysis ingest ingest/campaign ingest/fault ingest/spelling ingest/table " +
 		"ingest/units report train/honest train/honest/interval train/triplets"},

@@ -186,34 +186,35 @@ type training struct {
 
 // train trains a network on the training part of a split and writes the outputs of its task.
 func (pl *trainPlanner) train(ctx context.Context, job *engine.Job, tr training) error {
-	trip, set, err := pl.readSplit(job, tr.split)
+	tab, err := readTable(job, pl.trip.Triplets)
 	if err != nil {
 		return err
 	}
 
-	network, err := pl.experiment.TrainNetwork(ctx, tr.split, set, tr.seed, estimateSeed(pl.exp, tr.number))
+	trained, err := pl.experiment.TrainTable(ctx, tab, tr.split, tr.seed, estimateSeed(pl.exp, tr.number))
 	if err != nil {
 		return pl.exp.Located("train", err)
 	}
 
-	if err := results.Diagnose(set, network.Estimates).Write(job.Output(FlagsJSON)); err != nil {
+	set := trained.Set
+	if err := results.Diagnose(set, trained.Estimates).Write(job.Output(FlagsJSON)); err != nil {
 		return err
 	}
 
 	digest := plan.Digest(pl.shared, tr.local)
-	description := newCard(pl.exp, pl.ing.PairKind, set, tr, digest, network.Estimates)
+	description := newCard(pl.exp, pl.ing.PairKind, set, tr, digest, trained.Estimates)
 	if err := taskfile.WriteJSON(job, card.File, description); err != nil {
 		return err
 	}
 
-	if err := taskfile.WriteJSON(job, "model.json", network.Model); err != nil {
+	if err := taskfile.WriteJSON(job, "model.json", trained.Model); err != nil {
 		return err
 	}
 
 	meta := provenance(pl.exp, tr.split, tr.number, pl.shared, tr.local)
-	losses := results.HistoryTable(network.History)
+	losses := results.HistoryTable(trained.History)
 	losses.Meta = meta
-	predictions := results.PredictionTable(trip, set, network.Estimates)
+	predictions := results.PredictionTable(trained.Table, set, trained.Estimates)
 	predictions.Meta = slices.Concat(meta, predictions.Meta)
 
 	if err := taskfile.WriteTable(job, HistoryArrow, losses); err != nil {

@@ -8,6 +8,7 @@ import (
 	"doubletake/internal/kv"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/stages/plan"
+	"doubletake/report/pairs"
 	"doubletake/train/experiment"
 )
 
@@ -28,6 +29,11 @@ func settingsOf(exp plan.Experiment) *experiment.Experiment {
 		Estimate: tr.Estimate, Weighted: exp.Ingest.Table != nil && exp.Ingest.Table.Use == "all",
 		Couples: exp.DSP.Couples, Across: across, Scatter: scatter(exp),
 	}
+}
+
+// dividerOf returns what divides the tables of triplets of an experiment.
+func dividerOf(exp plan.Experiment) pairs.Divider {
+	return pairs.Divider{Experiment: settingsOf(exp), Tolerances: exp.Ingest.Tolerances}
 }
 
 // experimentOf returns what an experiment trains, with what is known of its campaign.

@@ -11,10 +11,8 @@ import (
 	"doubletake/pipeline/stages/plan"
 	"doubletake/train/experiment"
 	"doubletake/train/honest"
-	"doubletake/train/honest/interval"
 	"doubletake/train/honest/leftout"
 	"doubletake/train/results"
-	"doubletake/train/triplets"
 )
 
 // honestVersion is the version of the results of the calibration on left-out groups. Raise it when the calibration
@@ -79,8 +77,7 @@ type splitCalibration struct {
 
 // run calibrates the split and writes the outputs of the task.
 func (c *splitCalibration) run(ctx context.Context, job *engine.Job) error {
-	learner := c.grouped
-	set, groups, err := c.readGroups(job, c.split, &learner)
+	tab, err := readTable(job, c.trip.Triplets)
 	if err != nil {
 		return err
 	}
@@ -90,28 +87,26 @@ func (c *splitCalibration) run(ctx context.Context, job *engine.Job) error {
 		return model, taskfile.ReadJSON(job.Input(subsetTask(c.exp, s), leftOutModel), model.Ensemble)
 	}
 
-	model, prediction, err := c.experiment.Calibrate(ctx, c.split, learner, &set, groups, c.left, read)
+	calibrated, err := c.experiment.CalibrateTable(ctx, tab, c.split, c.grouped, c.left, read)
 	if err != nil {
+		return c.exp.Located("train", err)
+	}
+
+	calibrated.Data = c.exp.Ingest.Data
+	if err := taskfile.WriteJSON(job, honest.File, calibrated.Stored()); err != nil {
 		return err
 	}
 
-	model.Data = c.exp.Ingest.Data
-	if err := taskfile.WriteJSON(job, honest.File, model.Stored()); err != nil {
-		return err
-	}
-
-	return c.writeTables(job, model, set, prediction)
+	return c.writeTables(job, calibrated)
 }
 
 // writeTables writes the held-out triplets with their intervals, and the left-out groups.
-func (c *splitCalibration) writeTables(job *engine.Job, model *honest.Model, set triplets.Set,
-	prediction *interval.Prediction,
-) error {
-	intervals := results.IntervalTable(set, prediction)
+func (c *splitCalibration) writeTables(job *engine.Job, calibrated *experiment.Calibrated) error {
+	intervals := results.IntervalTable(calibrated.Set, calibrated.Prediction)
 	intervals.Meta = append(c.exp.Meta(c.settings, c.local), kv.Pair{Key: "split", Value: c.split.Name},
 		kv.Pair{Key: "held_out", Value: c.split.Test.String()})
 
-	leftOut := leftout.Table(model.Result().LeftOut(), model.Left, set.OutcomeNames())
+	leftOut := leftout.Table(calibrated.Result().LeftOut(), calibrated.Left, calibrated.Set.OutcomeNames())
 	leftOut.Meta = append(slices.Clone(intervals.Meta), kv.Pair{Key: "condition", Value: c.grouped.Condition},
 		kv.Pair{Key: "base", Value: c.exp.Train.Honest.Base})
 

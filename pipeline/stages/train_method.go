@@ -13,7 +13,6 @@ import (
 	"doubletake/train/baseline"
 	"doubletake/train/honest"
 	"doubletake/train/results"
-	"doubletake/train/triplets"
 )
 
 // methodVersion is the version of the results of the methods that are compared with the network. Raise it when the task
@@ -102,54 +101,18 @@ func (m *methodTraining) leaveGroupsOut() {
 
 // run trains the method and writes its answers at every distinct condition.
 func (m *methodTraining) run(ctx context.Context, job *engine.Job) error {
-	set, err := m.readFor(job, m.split, m.grouped)
+	tab, err := readTable(job, m.trip.Triplets)
 	if err != nil {
 		return err
 	}
 
-	settings := baseline.Settings{Config: m.experiment.Network, Members: m.exp.Train.Members}
-	method, err := baseline.New(m.name, settings)
-	if err != nil {
-		return err
-	}
-
-	data, err := m.experiment.TrainingPart(m.split, set)
+	set, prediction, err := m.experiment.CompareTable(ctx, tab, m.split, m.grouped, m.name, m.seed)
 	if err != nil {
 		return m.exp.Located("train", err)
-	}
-
-	model, err := method.Fit(ctx, data, m.seed)
-	if err != nil {
-		return err
-	}
-
-	prediction, err := model.Predict(ctx, set.Distinct)
-	if err != nil {
-		return err
 	}
 
 	answers := results.MethodTable(set, prediction)
 	answers.Meta = append(answers.Meta, provenance(m.exp, m.split, m.number, m.settings, m.local)...)
 
 	return taskfile.WriteTable(job, MethodArrow, answers)
-}
-
-// readFor reads the triplets of a split. If the learner has a condition, it stores the groups of the condition in the
-// set.
-func (pl *trainPlanner) readFor(job *engine.Job, split config.Split, learner honest.Learner) (
-	triplets.Set, error,
-) {
-	if learner.Condition == "" {
-		_, set, err := pl.readSplit(job, split)
-		return set, err
-	}
-
-	set, groups, err := pl.readGroups(job, split, &learner)
-	if err != nil {
-		return triplets.Set{}, err
-	}
-
-	set.Group = learner.Grouping(groups).Group
-
-	return set, nil
 }

@@ -1,7 +1,6 @@
 package pairs
 
 import (
-	"context"
 	"fmt"
 	"slices"
 
@@ -10,7 +9,6 @@ import (
 	"doubletake/train/experiment"
 	"doubletake/train/holdout"
 	"doubletake/train/honest"
-	"doubletake/train/honest/interval"
 	"doubletake/train/triplets"
 )
 
@@ -144,26 +142,6 @@ func (d Divider) DivideGroups(tab *table.Table, split experiment.Split, learner 
 	}
 
 	return set, groups, nil
-}
-
-// CalibrateWithout fits and calibrates the process of a split without the rows of a table for which isLeft returns
-// true, and returns its record on the test part. It returns nil if isLeft is false for all training rows, or if the
-// split has no calibrated process.
-func (d Divider) CalibrateWithout(ctx context.Context, tab *table.Table, split experiment.Split,
-	isLeft func(run, recording string) bool,
-) (*interval.Record, error) {
-	condition, absent := d.HonestCondition(split)
-	if absent != "" || d.Honest.Base != "gp" {
-		return nil, nil
-	}
-
-	learner := d.Learner(split, condition)
-	set, groups, err := d.DivideGroups(tab, split, &learner)
-	if err != nil {
-		return nil, err
-	}
-
-	return experiment.CalibrateWithout(ctx, learner, set, groups, isLeft)
 }
 
 // CheckTraining returns an error if no network can be trained on a split or on one of its inner splits, or if its

@@ -9,25 +9,35 @@ import (
 	"doubletake/train/triplets"
 )
 
+// Calibrated is the calibration of a split on left-out groups.
+type Calibrated struct {
+	*honest.Model
+	Prediction *interval.Prediction // at the held-out rows
+	Set        triplets.Set         // the second values of pairs that belong to another group are set apart
+}
+
 // Calibrate fits and calibrates the process of a split on groups that are left out in turn. If left is not nil, it
 // calibrates the models of the left-out trainings instead, which read returns. set is divided by the split, and groups
-// has the values of the learner's condition in its rows. Calibrate sets apart the second values of pairs in the set
-// that belong to another group.
-func (e *Experiment) Calibrate(ctx context.Context, split Split, learner honest.Learner, set *triplets.Set,
+// has the values of the learner's condition in its rows.
+func (e *Experiment) Calibrate(ctx context.Context, split Split, learner honest.Learner, set triplets.Set,
 	groups []float64, left *LeftOut, read func(Subset) (*honest.Model, error),
-) (model *honest.Model, prediction *interval.Prediction, err error) {
+) (*Calibrated, error) {
 	between := honest.BetweenOccasions(set.Only(triplets.Train), e.Across)
 	// The second value of a pair across occasions may belong to another group, which teaches nothing while it is left
 	// out.
-	triplets.Apart(set, groups)
-	if left == nil {
-		model, prediction, err = learner.Process(ctx, *set, groups)
-	} else {
-		model, prediction, err = left.Calibrate(ctx, learner, *set, groups, read)
+	triplets.Apart(&set, groups)
+	calibrate := learner.Process
+	if left != nil {
+		calibrate = func(ctx context.Context, set triplets.Set, groups []float64) (
+			*honest.Model, *interval.Prediction, error,
+		) {
+			return left.Calibrate(ctx, learner, set, groups, read)
+		}
 	}
 
+	model, prediction, err := calibrate(ctx, set, groups)
 	if err != nil {
-		return nil, nil, fmt.Errorf("calibrate on left-out groups: %w", err)
+		return nil, fmt.Errorf("calibrate on left-out groups: %w", err)
 	}
 
 	if model.Calibration != nil {
@@ -37,7 +47,7 @@ func (e *Experiment) Calibrate(ctx context.Context, split Split, learner honest.
 	model.Split = split.Name
 	model.HeldOut = split.Test.String()
 
-	return model, prediction, nil
+	return &Calibrated{Model: model, Prediction: prediction, Set: set}, nil
 }
 
 // CalibrateWithout fits and calibrates the process of a split without the rows for which isLeft returns true, and

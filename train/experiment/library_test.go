@@ -37,28 +37,13 @@ func Example() {
 		log.Fatal(err)
 	}
 
-	set, err := pairs.Triplets(tab, []string{"blades", "rpm"}, pairs.Outcomes(tab))
-	if err != nil {
-		log.Fatal(err)
-	}
-
 	split := experiment.Split{Name: "4-blades", Test: holdout.Values("blades", 4)}
 	e := &experiment.Experiment{
-		Inputs: set.InputNames(), Splits: []experiment.Split{split}, Honest: honest.DefaultSettings(),
+		Inputs: []string{"blades", "rpm"}, Splits: []experiment.Split{split}, Honest: honest.DefaultSettings(),
 	}
-	rows := pairs.AtSetPoints{Table: tab}
-	divided, err := e.Divide(set, rows, nil, split)
-	if err != nil {
-		log.Fatal(err)
-	}
-
 	condition, _ := e.HonestCondition(split)
-	groups, err := experiment.Coordinates(rows, condition, nil)
-	if err != nil {
-		log.Fatal(err)
-	}
-
-	model, _, err := e.Learner(split, condition).Process(ctx, divided, groups)
+	learner := e.Learner(split, condition)
+	model, err := pairs.Divider{Experiment: e}.CalibrateTable(ctx, tab, split, learner, nil, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
