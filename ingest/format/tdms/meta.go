@@ -15,8 +15,10 @@ import (
 	"doubletake/ingest/format/internal/decode"
 )
 
-// Headers of a raw data index ("Meta Data"). Other headers are the length of the index in bytes.
+// Headers of a raw data index ("Meta Data").
 const (
+	plainIndex   = 20 // the length of the index in bytes: header, type, dimension, and number of values in 8 bytes
+	textIndex    = 28 // the same for texts, with 8 bytes more for their size
 	indexNone    = 0xffffffff
 	indexSame    = 0      // the index that the object had before
 	indexScaler  = 0x1269 // DAQmx format-changing scalers
@@ -248,8 +250,8 @@ func (m *metaReader) readIndex(head uint32, path string) index {
 		return x
 	}
 
-	// The header is the length of the index, which counts its own 4 bytes too.
-	m.unless(head == 20 || head == 28, "%q: expected a raw data index of 20 or 28 bytes, found %#x", path, head)
+	isKnown := head == plainIndex || head == textIndex
+	m.unless(isKnown, "%q: expected a raw data index of 20 or 28 bytes, found %#x", path, head)
 
 	if x.typ == typeString {
 		n = m.u64()
@@ -261,7 +263,7 @@ func (m *metaReader) readIndex(head uint32, path string) index {
 		return x
 	}
 
-	m.unless(head != 28, "%q: an index of 28 bytes is for texts only", path)
+	m.unless(head == plainIndex, "%q: an index of 28 bytes is for texts only", path)
 	name, width := dataType(x.typ)
 	m.unless(width > 0, "%q has values of %s, whose size is not known", path, name)
 

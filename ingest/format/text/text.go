@@ -107,9 +107,9 @@ func open(src ingest.Source, o ingest.Options, log *Log) (*Reader, error) {
 		return nil, err
 	}
 
-	var labelWarnings []ingest.Warning
+	var warnings []ingest.Warning
 	if log == nil {
-		src, o, labelWarnings, err = openLabelled(src, o)
+		src, o, warnings, err = openLabelled(src, o)
 		if err != nil {
 			return nil, err
 		}
@@ -119,53 +119,83 @@ func open(src ingest.Source, o ingest.Options, log *Log) (*Reader, error) {
 		path: src.Path, src: src, timeChannel: -1, stride: firstMarks, lines: lines.New(src, maxLine, lines.RefuseLong),
 	}
 
-	var lay *layout
-	if log != nil {
-		lay, err = t.findLogLayout(log)
-	} else {
-		lay, err = findLayout(src, o.Text)
-	}
-
-	if err != nil {
+	if err := t.setLayout(o.Text, log); err != nil {
 		return nil, err
 	}
 
-	t.layout = *lay
 	if err := t.countRows(o); err != nil {
 		return nil, err
 	}
 
-	for i := range lay.warnings {
-		lay.warnings[i].Path = src.Path
-	}
-
-	t.info = ingest.Info{
-		Path: src.Path, Format: "text", Encoding: lay.encoding(), Attributes: lay.attributes,
-		Warnings: slices.Concat(labelWarnings, lay.warnings, t.info.Warnings),
-	}
-
-	rate, err := o.Rate(src.Path, "header", lay.rateHz, rateTolerance)
-	if err != nil {
+	if err := t.describe(o, warnings); err != nil {
 		return nil, err
 	}
 
-	t.addChannels(rate)
-
-	hasNames := len(o.Text.Columns) > 0 || strings.Join(lay.heads, "") != ""
-	if t.rows == 1 && len(t.columnOf) > maxOneRow && !hasNames {
-		found := fmt.Sprintf("one row of %d numbers", len(t.columnOf))
-		return nil, errorAt(src.Path, lay.dataLine, "columns of samples", found,
-			"a column is a channel: write one number a line, or a header if they are channels of one sample")
+	if err := t.refuseOneRow(o.Text); err != nil {
+		return nil, err
 	}
 
-	t.destinations = make([]int, lay.cols)
-	t.tolerated = make([]bool, lay.cols)
+	t.destinations = make([]int, t.layout.cols)
+	t.tolerated = make([]bool, t.layout.cols)
 	t.chooseTimeForms()
+
 	if err := t.findTime(o); err != nil {
 		return nil, err
 	}
 
 	return t, nil
+}
+
+// setLayout finds the layout of the text, or, if log is not nil, of a table that people typed.
+func (t *Reader) setLayout(o ingest.TextOptions, log *Log) error {
+	var found *layout
+	var err error
+	if log != nil {
+		found, err = t.findLogLayout(log)
+	} else {
+		found, err = findLayout(t.src, o)
+	}
+
+	if err != nil {
+		return err
+	}
+
+	t.layout = *found
+
+	return nil
+}
+
+// describe sets the description of the file, with a channel for each column of numbers. It puts warnings before those of
+// the layout and of the rows.
+func (t *Reader) describe(o ingest.Options, warnings []ingest.Warning) error {
+	for i := range t.layout.warnings {
+		t.layout.warnings[i].Path = t.path
+	}
+
+	t.info = ingest.Info{
+		Path: t.path, Format: "text", Encoding: t.layout.encoding(), Attributes: t.layout.attributes,
+		Warnings: slices.Concat(warnings, t.layout.warnings, t.info.Warnings),
+	}
+
+	rate, err := o.Rate(t.path, "header", t.layout.rateHz, rateTolerance)
+	if err != nil {
+		return err
+	}
+
+	t.addChannels(rate)
+
+	return nil
+}
+
+// refuseOneRow returns an error if the text is one row of many numbers without names: these are samples, not channels.
+func (t *Reader) refuseOneRow(o ingest.TextOptions) error {
+	hasNames := len(o.Columns) > 0 || strings.Join(t.layout.heads, "") != ""
+	if t.rows != 1 || len(t.columnOf) <= maxOneRow || hasNames {
+		return nil
+	}
+
+	return errorAt(t.path, t.layout.dataLine, "columns of samples", fmt.Sprintf("one row of %d numbers", len(t.columnOf)),
+		"a column is a channel: write one number a line, or a header if they are channels of one sample")
 }
 
 // errorAt returns an error at a line.
