@@ -165,8 +165,8 @@ func (t *Reader) setLayout(o ingest.TextOptions, log *Log) error {
 	return nil
 }
 
-// describe sets the description of the file, with a channel for each column of numbers. It puts warnings before those of
-// the layout and of the rows.
+// describe sets the description of the file, with a channel for each column of numbers. It puts warnings before those
+// of the layout and of the rows.
 func (t *Reader) describe(o ingest.Options, warnings []ingest.Warning) error {
 	for i := range t.layout.warnings {
 		t.layout.warnings[i].Path = t.path
