@@ -45,7 +45,10 @@ import (
 //   - 23: exclusions of channels by conditions compare the converted and derived conditions; names that differ by a
 //     letter of their own are two names; numbers in headers of tables are compared in one unit, and counters beside
 //     the word of a setting are settings
-const ingestVersion = 24
+//   - 24: numbers in warnings have no exponents
+//   - 25: recordings whose writer stopped before it wrote their length are read, each of valid_min and valid_max counts
+//     in its own type, and settings are found in channels whose unit has a slash
+const ingestVersion = 25
 
 // Outputs of the tasks of this stage.
 const (
