@@ -282,7 +282,7 @@ func DiagnoseCoverage(t Trust) []Flag {
 	}
 
 	f.How = fmt.Sprintf("%.0f %% of the held-out values lie inside μ ± 1.96σ (standard "+
-		"error %.1g %%), so σ is too %s", 100*t.Inside, 100*se, size)
+		"error %s %%), so σ is too %s", 100*t.Inside, fault.Digits(100*se, 1), size)
 
 	return []Flag{f}
 }

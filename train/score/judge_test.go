@@ -379,6 +379,10 @@ func TestCompareCoverage(t *testing.T) {
 	flags := DiagnoseCoverage(Trust{Level: 0.95, Inside: 1, Runs: 400})
 	require.Len(t, flags, 1)
 	assert.Contains(t, flags[0].How, "100 % of the held-out values lie inside μ ± 1.96σ (standard error 1 %)")
+
+	flags = DiagnoseCoverage(Trust{Level: 0.95, Inside: 0.2, InsideSE: 0.12, Runs: 15})
+	require.Len(t, flags, 1)
+	assert.Contains(t, flags[0].How, "20 % of the held-out values lie inside μ ± 1.96σ (standard error 12 %)")
 }
 
 // The numbers were rounded by hand to the second digit of their deviation.

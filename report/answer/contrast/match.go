@@ -30,7 +30,8 @@ func (c *comparison) keepVarying() {
 		case low != high:
 			keep = append(keep, k)
 		case low[0] != low[1]:
-			c.addNotes(fmt.Sprintf("the sides also differ in %s: %.6g and %.6g", axis.name, low[0], low[1]))
+			c.addNotes(fmt.Sprintf("the sides also differ in %s: %s and %s", axis.name, fault.Digits(low[0], 6),
+				fault.Digits(low[1], 6)))
 		}
 	}
 

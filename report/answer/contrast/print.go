@@ -34,7 +34,7 @@ func (r *Result) Sheet() report.Sheet {
 
 				number := digits((point.High - point.Low) / 2)
 				g.Rows = append(g.Rows, []string{
-					fmt.Sprintf("%.6g", point.At), number(point.Difference), number(point.Low), number(point.High), mark,
+					fault.Digits(point.At, 6), number(point.Difference), number(point.Low), number(point.High), mark,
 				})
 			}
 

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"doubletake/ingest/fault"
 	"doubletake/ingest/table"
 	"doubletake/internal/kv"
 	"doubletake/train/numbers"
@@ -185,7 +186,7 @@ func texts(column *table.Column, row int) (short, whole string) {
 	case column.Ints != nil:
 		short = fmt.Sprint(column.Ints[row])
 	default:
-		return fmt.Sprintf("%.6g", column.Floats[row]), fmt.Sprint(column.Floats[row])
+		return fault.Digits(column.Floats[row], 6), fmt.Sprint(column.Floats[row])
 	}
 
 	return short, short

@@ -14,7 +14,7 @@ type Options struct {
 	Things      []map[string]string // by condition: its names by label, see ParseAt; nil: all things are new
 	Only        string              // columns of CSV and JSON: "" (all), OnlyCalibrated or OnlyNetwork
 
-	named []string // labels for which any condition has a name; nil: Answer finds them in Things
+	named []string // labels of which Things has names; nil: Answer finds them
 
 	// For Table alone:
 	Network bool // whether to print the networks' own prediction beside a calibrated one
@@ -52,7 +52,8 @@ type Answer struct {
 	grade    score.Grade    // grade of this evidence
 }
 
-// Answer predicts at conditions x, row-major, with inputs in the order of InputNames.
+// Answer predicts at conditions x, row-major, with inputs in the order of InputNames. The length of x must be a
+// multiple of the number of inputs.
 func (m *Models) Answer(ctx context.Context, x []float64, o Options) (*Answer, error) {
 	if o.named == nil {
 		o.named = m.namedLabels(o.Things)
@@ -110,8 +111,8 @@ func (a *Answer) inputsAt(i int) []float64 {
 // silent reports whether the networks give no interval at the i-th condition because it is outside the training range.
 func (a *Answer) silent(i int) bool { return !a.options.Extrapolate && a.Outside(a.inputsAt(i)) != nil }
 
-// rise returns E|cov| of the networks at the i-th condition over E|cov| at the training conditions, or NaN if it was
-// not sampled.
+// rise returns E|cov| of the networks at the i-th condition over E|cov| at the training conditions. It returns NaN with
+// Options.Only, which asks for too few samples, or for none.
 func (a *Answer) rise(i int) float64 {
 	if a.options.Only != "" {
 		return math.NaN()

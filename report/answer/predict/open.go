@@ -17,6 +17,7 @@ import (
 	"doubletake/train"
 	"doubletake/train/card"
 	"doubletake/train/holdout"
+	"doubletake/train/honest"
 )
 
 // Verifier returns a function that checks files in the work directory around a path. The function returns an error if
@@ -68,6 +69,38 @@ func Open(path string, verify Verifier) (*Models, error) {
 	m.warn()
 
 	return m, nil
+}
+
+// readHonest sets the calibrated model of the split, if there is one. It ignores the model of another split, which
+// somebody copied there. It returns an error if the file is damaged, or is a model of other inputs and outcomes.
+func (m *Models) readHonest() error {
+	path := m.HonestFile()
+	model, err := honest.Read(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+
+	if err != nil {
+		return fault.OfJSON(path, "the calibrated model of a split", err, report.RemakeHint)
+	}
+
+	if model.HeldOut != m.Card.HeldOut || model.Split != m.Card.Split {
+		return nil
+	}
+
+	if model.Calibration != nil && !m.fits(model) {
+		return fault.At(path, "", "a model of the inputs and outcomes of "+m.Paths[0], "another", "run the pipeline again")
+	}
+
+	m.Honest = model
+
+	return nil
+}
+
+// fits reports whether a calibrated model has the inputs and outcomes of the networks.
+func (m *Models) fits(model *honest.Model) bool {
+	same := func(a honest.Input, b Input) bool { return a.Name == b.Name }
+	return slices.EqualFunc(model.Inputs, m.Card.Inputs, same) && slices.Equal(model.Outcomes, m.Card.Outcomes)
 }
 
 // warn adds warnings about the data that the models were trained on.

@@ -12,6 +12,7 @@ import (
 	"math"
 	"slices"
 
+	"doubletake/ingest/fault"
 	"doubletake/train"
 	"doubletake/train/card"
 	"doubletake/train/honest"
@@ -180,9 +181,11 @@ func (m *Models) Outside(x []float64) []string {
 		}
 
 		if x[i] < input.Min {
-			texts = append(texts, fmt.Sprintf("%s %.6g is below %.6g, the lowest trained on", input.Name, x[i], input.Min))
+			texts = append(texts, fmt.Sprintf("%s %s is below %s, the lowest trained on", input.Name,
+				fault.Digits(x[i], 6), fault.Digits(input.Min, 6)))
 		} else {
-			texts = append(texts, fmt.Sprintf("%s %.6g is above %.6g, the highest trained on", input.Name, x[i], input.Max))
+			texts = append(texts, fmt.Sprintf("%s %s is above %s, the highest trained on", input.Name,
+				fault.Digits(x[i], 6), fault.Digits(input.Max, 6)))
 		}
 	}
 

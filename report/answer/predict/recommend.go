@@ -3,209 +3,19 @@ package predict
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"math"
-	"path/filepath"
 	"slices"
-	"strings"
 
 	"doubletake/ingest/fault"
 	"doubletake/ingest/spelling"
-	"doubletake/report"
-	"doubletake/train/card"
 	"doubletake/train/honest"
 	"doubletake/train/honest/interval"
 	"doubletake/train/honest/scale"
-	"doubletake/train/score"
 )
 
-// This file reads the calibrated model of the split, and predicts with it. A record says how predictions did on values
-// that the models had not seen: the error of the mean, and the share of values inside the intervals. Without a record,
-// and without a left-out group that shows the error at a condition, there is no interval there.
-
-// splitDir returns the folder of the split that the first model belongs to.
-func (m *Models) splitDir() string {
-	dir := filepath.Dir(m.Paths[0])
-	if strings.HasPrefix(filepath.Base(dir), "seed-") {
-		dir = filepath.Dir(dir)
-	}
-
-	return dir
-}
-
-// HonestFile returns the path of the split's calibrated model.
-func (m *Models) HonestFile() string { return filepath.Join(m.splitDir(), honest.File) }
-
-// Files returns the paths of all files that Open and derivation may have read, and of the folders that decide which
-// files Open reads.
-func (m *Models) Files() []string {
-	split := m.splitDir()
-	splits := filepath.Dir(split)
-	paths := []string{m.HonestFile(), m.metricsFile(), m.tripletsFile(), split, splits, filepath.Dir(splits)}
-	for _, name := range m.recordNames() {
-		dir := filepath.Join(splits, name)
-		paths = append(paths, filepath.Join(dir, honest.File), filepath.Join(dir, heldOutFile))
-	}
-
-	paths = append(paths, filepath.Join(split, heldOutFile))
-	for _, path := range m.Paths {
-		paths = append(paths, path, filepath.Join(filepath.Dir(path), card.File))
-	}
-
-	return paths
-}
-
-// metricsFile returns the path of the numbers of the experiment's report.
-func (m *Models) metricsFile() string {
-	return report.MetricsPath(filepath.Join(m.splitDir(), "..", ".."))
-}
-
-// tripletsFile returns the path of the pairs that the models were trained on.
-func (m *Models) tripletsFile() string {
-	return filepath.Join(m.splitDir(), "..", "..", "triplets.arrow")
-}
-
-// readHonest sets the calibrated model of the split, if there is one. It ignores the model of another split, which
-// somebody copied there. It returns an error if the file is damaged, or is a model of other inputs and outcomes.
-func (m *Models) readHonest() error {
-	path := m.HonestFile()
-	model, err := honest.Read(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-
-	if err != nil {
-		return fault.OfJSON(path, "the calibrated model of a split", err, report.RemakeHint)
-	}
-
-	if model.HeldOut != m.Card.HeldOut || model.Split != m.Card.Split {
-		return nil
-	}
-
-	if model.Calibration != nil && !m.fits(model) {
-		return fault.At(path, "", "a model of the inputs and outcomes of "+m.Paths[0], "another", "run the pipeline again")
-	}
-
-	m.Honest = model
-
-	return nil
-}
-
-// readRecord sets the records: how the networks and the calibrated intervals did on held-out values. The record of the
-// networks comes from the metrics of the experiment's report, if there are any. The record of the intervals comes from
-// the calibrated model, or otherwise from the same metrics. A final model, which was trained on everything, has no
-// held-out values: for each outcome it takes the record of the split whose intervals did worst.
-func (m *Models) readRecord() error {
-	hasOwnRecord := m.Honest != nil && m.Honest.Record != nil
-	if hasOwnRecord {
-		own := worst(nil, m.Honest.Record.Outcomes, m.Honest.HeldOut)
-		if err := m.addTest(m.splitDir(), m.Honest, own); err != nil {
-			return err
-		}
-	}
-
-	doc, err := report.ReadMetrics(m.metricsFile())
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-
-	if err != nil {
-		return err
-	}
-
-	if doc.Experiment != m.Card.Experiment {
-		return nil
-	}
-
-	names := m.recordNames()
-	for _, split := range doc.Splits {
-		isOther := !m.isFinal() && split.HeldOut != m.Card.HeldOut // of the same name, from an earlier run
-		if !slices.Contains(names, split.Name) || isOther {
-			continue
-		}
-
-		m.Record = worst(m.Record, split.Network, split.HeldOut)
-		if hasOwnRecord {
-			continue
-		}
-
-		own := worst(nil, split.Honest.Outcomes, split.HeldOut)
-		if err := m.addTestOf(split.Name, own); err != nil {
-			return err
-		}
-	}
-
-	return nil
-}
-
-// isFinal reports whether the models are final models, whose cards name the splits whose records count.
-func (m *Models) isFinal() bool { return len(m.Card.Record) > 0 }
-
-// recordNames returns the names of the splits whose held-out values judge the models.
-func (m *Models) recordNames() []string {
-	if m.isFinal() {
-		return m.Card.Record
-	}
-	return []string{m.Card.Split}
-}
-
-// worst returns, for each outcome, the record with the lower coverage: the one in list or the one in records. heldOut
-// describes the values that records are about. A record without a coverage is returned only if there is no other.
-func worst(list, records []score.OutcomeTrust, heldOut string) []score.OutcomeTrust {
-	described := slices.Clone(records)
-	for i := range described {
-		described[i].HeldOut = heldOut
-	}
-
-	return worstOf(list, described)
-}
-
-// worstOf returns what worst returns, of records that have the description of their held-out values.
-func worstOf(list, records []score.OutcomeTrust) []score.OutcomeTrust {
-	kept := slices.Clone(list)
-	for _, record := range records {
-		i := slices.IndexFunc(kept, func(o score.OutcomeTrust) bool { return o.Outcome == record.Outcome })
-		if i < 0 {
-			kept = append(kept, record)
-			continue
-		}
-
-		isLower := record.Inside < kept[i].Inside
-		isFirstKnown := math.IsNaN(kept[i].Inside) && !math.IsNaN(record.Inside)
-		if isLower || isFirstKnown {
-			kept[i] = record
-		}
-	}
-
-	return kept
-}
-
-// Unchecked reports whether no left-out group and no held-out value tested the calibrated intervals. The models must
-// have a calibration.
-func (m *Models) Unchecked() bool {
-	return m.Honest.Calibration.K == 0 && m.recordIn(m.Intervals, 0) == ""
-}
-
-// recordIn writes how the intervals of an outcome did on held-out values, by a list of records. It returns "" if that
-// is not known.
-func (m *Models) recordIn(list []score.OutcomeTrust, outcome int) string {
-	for _, record := range list {
-		isKnown := !math.IsNaN(record.RMSE) && !math.IsNaN(record.Inside)
-		if record.Outcome == m.Card.Outcomes[outcome].Name && isKnown {
-			return recordText(record)
-		}
-	}
-
-	return ""
-}
-
-// fits reports whether a calibrated model has the inputs and outcomes of the networks.
-func (m *Models) fits(model *honest.Model) bool {
-	same := func(a honest.Input, b Input) bool { return a.Name == b.Name }
-	return slices.EqualFunc(model.Inputs, m.Card.Inputs, same) && slices.Equal(model.Outcomes, m.Card.Outcomes)
-}
+// This file predicts with the calibrated model of the split. Without a record (record.go), and without a left-out group
+// that shows the error at a condition, there is no interval there.
 
 // Recommended are the predictions to be used: the predictions of the calibrated model of the split. If there is no
 // interval at a condition, Half is NaN and Refused has the reasons.
@@ -274,8 +84,8 @@ func withClass(class interval.Class, position string) string {
 	return string(class) + ": " + position
 }
 
-// record returns a text that says how the intervals did at left-out conditions like condition i. It returns "" if
-// left-out groups, rather than left-out conditions, set the width of the interval there.
+// record returns a text that says how the intervals did at the left-out conditions that set the width of the interval
+// at condition i. It returns "" if left-out groups set this width.
 func (r *Recommended) record(i int) string {
 	if s := r.Query(i).Scale; s != nil {
 		return s.Record()

@@ -15,16 +15,21 @@ import (
 	"doubletake/ingest/table/tabletest"
 	"doubletake/pipeline"
 	"doubletake/pipeline/pipelinetest"
+	"doubletake/train/honest"
+	"doubletake/train/honest/interval"
+	"doubletake/train/score"
 )
 
-// At the held-out conditions the recommended predictions are those that the
-// training stage wrote to honest.arrow, from the split's folder and from one model.
+// At the held-out conditions the recommended predictions are those that the training stage wrote to honest.arrow, from
+// the split's folder and from one model.
 func TestRecommendAgreesWithTraining(t *testing.T) {
 	dir := split(t)
 	tab, err := table.Read(filepath.Join(dir, "honest.arrow"))
 	require.NoError(t, err)
 
 	a := tabletest.Floats(t, tab, "a")
+	require.Len(t, a, 12)
+
 	b := tabletest.Floats(t, tab, "b")
 
 	var x []float64
@@ -40,7 +45,6 @@ func TestRecommendAgreesWithTraining(t *testing.T) {
 		require.NotNil(t, p)
 
 		require.Equal(t, 0.95, p.Level)
-		assert.Len(t, a, 12)
 
 		answer, err := m.Answer(context.Background(), x, Options{})
 		require.NoError(t, err)
@@ -104,14 +108,16 @@ func TestRecommendOutside(t *testing.T) {
 	assert.Contains(t, p.Position[2], "above the highest measured b, 4")
 	assert.Equal(t, "measured: this condition was measured", p.Position[3])
 
-	// Between the quotient of a normal law, scipy.stats.norm.ppf([.9, .975]), and 0: a mixture has heavier tails.
+	// The half width of 80 % over the half width of 95 %. The law is a mixture of normal laws. Its tails are heavier than
+	// those of a normal law, whose ratio is scipy.stats.norm.ppf(.9)/norm.ppf(.975), and lighter than those of Student's t
+	// with two degrees of freedom, t.ppf(.9, 2)/t.ppf(.975, 2).
 	ratio := asked.Half[0] / p.Half[0]
-	assert.Greater(t, ratio, 0.0)
+	assert.Greater(t, ratio, 1.8856180832/4.3026527297)
 	assert.Less(t, ratio, 1.2815515655/1.9599639845)
 	assert.Equal(t, 0.8, asked.Level)
 }
 
-// With two training groups the interval is learned elsewhere, and says so.
+// With two training groups the interval is learned elsewhere, has the level of 98 %, and says so.
 func TestRecommendWithTwoGroups(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("run,a,b,y_1,y_2\n")
@@ -145,6 +151,7 @@ experiments:
 	assert.Equal(t, 0.98, p.Level)
 	assert.Greater(t, p.Half[0], 0.0)
 	assert.Nil(t, p.Refused[0])
+	assert.Contains(t, c.Learned(), "learned elsewhere")
 	assert.Contains(t, c.Learned(), "at the level of 98 %")
 
 	assert.InDelta(t, math.Sin(1)+1, p.Mu[0], 0.3, "the law that the data were made with")
@@ -157,4 +164,39 @@ experiments:
 	}
 
 	assert.Equal(t, []string{"0", "2"}, names, "left out")
+}
+
+// Intervals are unchecked if no group was left out and no outcome has a record with numbers.
+func TestUnchecked(t *testing.T) {
+	known := score.OutcomeTrust{Outcome: "lift", Trust: score.Trust{RMSE: 1, Inside: 0.9}}
+	unknown := score.OutcomeTrust{Outcome: "drag", Trust: score.Trust{RMSE: math.NaN(), Inside: math.NaN()}}
+	for _, c := range []struct {
+		groups  int
+		records []score.OutcomeTrust
+		want    bool
+	}{
+		{3, nil, false},
+		{0, nil, true},
+		{0, []score.OutcomeTrust{unknown}, true},
+		{0, []score.OutcomeTrust{unknown, known}, false},
+	} {
+		m := &Models{Intervals: c.records, Honest: &honest.Model{Calibration: &interval.Calibration{K: c.groups}}}
+		for _, name := range []string{"drag", "lift"} {
+			m.Card.Outcomes = append(m.Card.Outcomes, honest.Outcome{Name: name})
+		}
+
+		assert.Equal(t, c.want, m.Unchecked(), "%d groups, records %v", c.groups, c.records)
+	}
+}
+
+// Words about conditions have all digits of a Reynolds number.
+func TestOutsideOfReynoldsNumbers(t *testing.T) {
+	m := &Models{Card: Card{Inputs: []Input{{Name: "re", Min: 1_100_000, Max: 2_000_000}}}}
+	assert.Equal(t, []string{"re 1000004 is below 1100000, the lowest trained on"}, m.Outside([]float64{1_000_004}))
+	assert.Equal(t, []string{"re 2345678 is above 2000000, the highest trained on"}, m.Outside([]float64{2_345_678}))
+	assert.Nil(t, m.Outside([]float64{1_234_567}))
+
+	c := &interval.Calibration{Condition: "re", Axis: &interval.Axis{}}
+	where := interval.Where{Below: 1_234_567, Above: 1_234_567}
+	assert.Equal(t, "re 1234567 was measured", position(c, where, "measured"))
 }

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"sync"
 
+	"doubletake/ingest/fault"
 	"doubletake/internal/lists"
 	"doubletake/internal/parallel"
 	"doubletake/train/honest/scale"
@@ -318,7 +319,8 @@ func (c *Calibration) Uncovered(x []float64, w Where) []string {
 	isTooFar := c.Axis == nil || w.Distance > c.Reach()
 	var reasons []string
 	for _, r := range c.exceededRanges(x) {
-		text := fmt.Sprintf("%s %.6g is outside %.6g to %.6g", r.Name, r.value, r.Min, r.Max)
+		text := fmt.Sprintf("%s %s is outside %s to %s", r.Name, fault.Digits(r.value, 6), fault.Digits(r.Min, 6),
+			fault.Digits(r.Max, 6))
 		if !r.FromGroup {
 			reasons = append(reasons, "not calibrated in this direction: "+text+", and no left-out group tests that")
 		} else if isTooFar {
