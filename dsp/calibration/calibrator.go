@@ -49,9 +49,9 @@ type Sensitivity struct {
 	Fault *fault.Error `json:"fault,omitempty"`
 }
 
-// Recordings lists the recordings of the calibrator as the configuration names them, without results. Channel is "" if
+// unmeasured lists the recordings of the calibrator as the configuration names them, without results. Channel is "" if
 // the configuration does not name the channel.
-func Recordings(calibrator *setting.Calibrator) []Sensitivity {
+func unmeasured(calibrator *setting.Calibrator) []Sensitivity {
 	if calibrator.File != "" {
 		return []Sensitivity{{File: calibrator.File, Channel: calibrator.Channel}}
 	}
@@ -80,7 +80,7 @@ func Measure(ctx context.Context, calibrator *setting.Calibrator, project settin
 	[]Sensitivity, error,
 ) {
 	var list []Sensitivity
-	for _, recording := range Recordings(calibrator) {
+	for _, recording := range unmeasured(calibrator) {
 		measured, err := measureRecording(ctx, project.Resolve(recording.File), recording, calibrator, options)
 		if err != nil {
 			return nil, err

@@ -92,7 +92,7 @@ func TestCalibratorPaPerUnit(t *testing.T) {
 
 	c := &setting.Calibrator{LevelDB: 94, File: "cal/one.npy", GainDB: 20, SpreadDB: 0.2}
 	options := ingest.Options{RateHz: 10000}
-	f := Recordings(c)[0]
+	f := unmeasured(c)[0]
 	all, err := measureRecording(context.Background(), project.Resolve(f.File), f, c, options)
 	require.NoError(t, err)
 	require.Len(t, all, 1, "sensitivities")
@@ -145,7 +145,7 @@ func TestCalibratorChannels(t *testing.T) {
 
 	c := &setting.Calibrator{LevelDB: 94, File: "all.npy", SpreadDB: 0.2}
 	options := ingest.Options{RateHz: 10000}
-	all, err := measureRecording(context.Background(), project.Resolve("all.npy"), Recordings(c)[0], c, options)
+	all, err := measureRecording(context.Background(), project.Resolve("all.npy"), unmeasured(c)[0], c, options)
 	require.NoError(t, err)
 	require.Len(t, all, 2)
 	require.True(t, all[0].Named, "the channel calibrates the channel of its name")
@@ -169,7 +169,7 @@ func TestCalibratorChannels(t *testing.T) {
 	assert.ErrorContains(t, err, "dB and more above the noise")
 
 	// Each recording is stated as FILE#CHANNEL for a channel of the campaign's recordings.
-	list := Recordings(&setting.Calibrator{Recordings: []setting.NamedString{
+	list := unmeasured(&setting.Calibrator{Recordings: []setting.NamedString{
 		{Name: "1", Value: "two.npy#2"},
 		{Name: "2", Value: "all.npy#1"},
 	}})

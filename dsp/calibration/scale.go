@@ -2,7 +2,6 @@ package calibration
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -25,9 +24,9 @@ type Scale struct {
 
 // Chain describes how the samples of a campaign's channels become physical units.
 type Chain struct {
-	Settings *setting.Calibration             // the chain that all channels have; nil if it is not known
-	Values   map[string][]setting.NamedNumber // gain_db (of Settings, then of Table) and sensitivity_v_per_pa of channels
-	Table    string                           // the table of microphones that states Values, for texts
+	Settings *setting.Calibration             // the chain that all channels have, and gains of single channels; may be nil
+	Values   map[string][]setting.NamedNumber // gain_db and sensitivity_v_per_pa of channels, by the table of microphones
+	Table    string                           // the table of microphones, for texts
 	Columns  bool                             // the channels are columns of a balance, whose units are kept
 	Measured []Sensitivity                    // by the calibrator's recordings; nil without a calibrator
 }
@@ -113,23 +112,26 @@ func (c *Chain) scaleByChain(info ingest.Info, ch int, sensitivity float64, gain
 // configuration may both state a gain: these are amplifiers in a row, so that their gains add up. gainDB returns an
 // error if the table has two rows with a gain of the channel, or if the configuration has two gains of it.
 func (c *Chain) gainDB(info ingest.Info, ch int) (float64, error) {
-	gains := c.Values["gain_db"]
-	configured := 0 // gains of the configuration, which are in front of those of the table
-	if c.Settings != nil {
-		configured = min(len(c.Settings.ChannelGainDB), len(gains))
-	}
-
-	own, err := onlyValue(gains[:configured], info, ch, info.Path, "one gain in channel_gain_db", "key")
+	configured, err := onlyValue(c.configuredGains(), info, ch, info.Path, "one gain in channel_gain_db", "key")
 	if err != nil {
 		return 0, err
 	}
 
-	stated, err := onlyValue(gains[configured:], info, ch, c.Table, "one gain", "row")
+	stated, err := onlyValue(c.Values["gain_db"], info, ch, c.Table, "one gain", "row")
 	if err != nil {
 		return 0, err
 	}
 
-	return own + stated, nil
+	return configured + stated, nil
+}
+
+// configuredGains returns the gains of single channels that the configuration states.
+func (c *Chain) configuredGains() []setting.NamedNumber {
+	if c.Settings == nil {
+		return nil
+	}
+
+	return c.Settings.ChannelGainDB
 }
 
 // sensitivity returns the sensitivity in V/Pa that the table of microphones states for channel ch of a file, or 0 if it
@@ -182,16 +184,27 @@ func soundUnit(stated string) (factor float64, unit, how string) {
 // Implausible returns a warning about the first gain or sensitivity of a microphone that is unlikely or impossible in
 // its unit, and nil if all are plausible. path is the file that the warning names.
 func (c *Chain) Implausible(path string) []ingest.Warning {
-	for _, name := range slices.Sorted(maps.Keys(c.Values)) {
-		bound, known := units.BoundOf(name)
-		if !known {
-			continue
-		}
+	gains := slices.Concat(c.configuredGains(), c.Values["gain_db"])
+	warnings := implausible(path, "gain_db", gains)
 
-		for _, entry := range c.Values[name] {
-			if doubt, _ := bound.Check(entry.Value); doubt != "" {
-				return []ingest.Warning{ingest.Warn(path, recording.Implausible, "%s of channel %s: %s", name, entry.Name, doubt)}
-			}
+	const sensitivity = "sensitivity_v_per_pa"
+	if len(warnings) == 0 {
+		warnings = implausible(path, sensitivity, c.Values[sensitivity])
+	}
+
+	return warnings
+}
+
+// implausible returns a warning about the first of the values with this name that is unlikely or impossible.
+func implausible(path, name string, values []setting.NamedNumber) []ingest.Warning {
+	bound, known := units.BoundOf(name)
+	if !known {
+		return nil
+	}
+
+	for _, entry := range values {
+		if doubt, _ := bound.Check(entry.Value); doubt != "" {
+			return []ingest.Warning{ingest.Warn(path, recording.Implausible, "%s of channel %s: %s", name, entry.Name, doubt)}
 		}
 	}
 

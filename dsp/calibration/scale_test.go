@@ -29,8 +29,7 @@ func TestSoundUnit(t *testing.T) {
 }
 
 // Rows may call a channel by its number or by its name. The gains of the configuration and of the table add up, and
-// each of them states one gain. A microphone has one sensitivity. The expected gain is the sum by hand. Values lists
-// the gains of Settings first and then those of the table: with one gain in Settings, gains has one of each.
+// each of them states one gain. A microphone has one sensitivity. The expected gain is the sum by hand.
 func TestValuesOfOneChannel(t *testing.T) {
 	twice := []setting.NamedNumber{{Name: "1", Value: 0.05}, {Name: "mic1", Value: 0.05}}
 	info := ingest.Info{Path: "a.wav", Channels: []ingest.Channel{{Name: "mic1"}, {Name: "mic2"}}}
@@ -38,7 +37,7 @@ func TestValuesOfOneChannel(t *testing.T) {
 	gains := []setting.NamedNumber{{Name: "1", Value: 20}, {Name: "mic1", Value: 6}}
 	chain := &Chain{
 		Settings: &setting.Calibration{ChannelGainDB: gains[:1]},
-		Values:   map[string][]setting.NamedNumber{"gain_db": gains},
+		Values:   map[string][]setting.NamedNumber{"gain_db": gains[1:]},
 	}
 	gain, err := chain.gainDB(info, 0)
 	require.NoError(t, err)
@@ -49,7 +48,7 @@ func TestValuesOfOneChannel(t *testing.T) {
 	require.EqualError(t, err, "microphones.csv: channel mic1: expected one gain, found rows 1 and mic1 with one each "+
 		"(delete a row, or correct its channel)")
 
-	chain.Settings = &setting.Calibration{ChannelGainDB: gains}
+	chain = &Chain{Settings: &setting.Calibration{ChannelGainDB: gains}}
 	_, err = chain.Scale(info, 0)
 	require.EqualError(t, err, "a.wav: channel mic1: expected one gain in channel_gain_db, found keys 1 and mic1 with "+
 		"one each (delete a key, or correct its channel)")

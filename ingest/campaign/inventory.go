@@ -25,7 +25,7 @@ type Inventory struct {
 	Table          *Conditions                      // the table of conditions; nil without one
 	Pattern        *Pattern                         // the pattern of file names; nil without one
 	Converted      map[string]string                // by condition: words for the conversion of its unit
-	Chains         map[string][]setting.NamedNumber // gain_db and sensitivity_v_per_pa of channels
+	Chains         map[string][]setting.NamedNumber // of the table of microphones: gain_db and sensitivity_v_per_pa
 	ChannelsListed bool                             // the channels used are the ones in the table of microphones
 	Warnings       []ingest.Warning
 

@@ -80,11 +80,6 @@ func (v *Inventory) settleTable(all, files []string) error {
 // joinMicrophones reads the table of microphones, which has a row for each channel, and joins it to the table of
 // conditions, which has a row for each run. It uses the listed channels if the settings name none.
 func (v *Inventory) joinMicrophones() error {
-	v.Chains = map[string][]setting.NamedNumber{}
-	if c := v.Settings.Calibration; c != nil {
-		v.Chains["gain_db"] = c.ChannelGainDB
-	}
-
 	if v.Settings.Microphones == nil {
 		return nil
 	}
@@ -94,10 +89,7 @@ func (v *Inventory) joinMicrophones() error {
 		return err
 	}
 
-	for name, values := range microphones.Chains {
-		v.Chains[name] = append(v.Chains[name], values...)
-	}
-
+	v.Chains = microphones.Chains
 	if len(v.Settings.Channels) == 0 {
 		v.Settings.Channels = microphones.Channels
 		v.ChannelsListed = true

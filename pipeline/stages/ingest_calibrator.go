@@ -28,8 +28,8 @@ func planCalibrator(exp plan.Experiment, src *Source) (*engine.Dep, error) {
 			src.Reader),
 	}
 
-	for _, recording := range calibration.Recordings(calibrator) {
-		raw, err := exp.Named(recording.File)
+	for _, file := range calibrator.Files() {
+		raw, err := exp.Named(file)
 		if err != nil {
 			return nil, err
 		}
