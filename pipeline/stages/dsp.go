@@ -24,7 +24,7 @@ import (
 
 // dspVersion is the version of the results of stage dsp. Raise it when the stage gives another result for the same
 // input: its tasks then run again.
-const dspVersion = 13
+const dspVersion = 14
 
 // Outputs of the tasks of this stage.
 const (

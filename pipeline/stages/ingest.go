@@ -48,7 +48,8 @@ import (
 //   - 24: numbers in warnings have no exponents
 //   - 25: recordings whose writer stopped before it wrote their length are read, each of valid_min and valid_max counts
 //     in its own type, and settings are found in channels whose unit has a slash
-const ingestVersion = 25
+//   - 26: a day and a time of day behind an underline are the day
+const ingestVersion = 26
 
 // Outputs of the tasks of this stage.
 const (
