@@ -36,15 +36,14 @@ func TestUndecidedAction(t *testing.T) {
 	only := undecidedBy("y", missesAt68)
 	weak := undecidedBy("z", nearlyFails)
 	assert.Equal(t, "Use only the 95\u00a0% interval of y.", undecidedAction([]score.OutcomeTrust{only}))
-	assert.Equal(t, "For z use ±\u00a06.9 N (1.96 times the RMS residual, noise included), not its interval.",
+	assert.Equal(t, "For z use ±\u00a06.9 N (1.96 times the RMS held-out residual, noise included), not its interval.",
 		undecidedAction([]score.OutcomeTrust{weak}))
-	assert.Equal(t, "Use only the 95\u00a0% interval of y. For z use ±\u00a06.9 N (1.96 times the RMS residual, noise "+
-		"included), not its "+
-		"interval.", undecidedAction([]score.OutcomeTrust{only, weak}))
-	assert.Equal(t, "For z use ±\u00a06.9 N, for z ±\u00a06.9 N (1.96 times the RMS residual, noise "+
-		"included), not their intervals.",
+	assert.Equal(t, "Use only the 95\u00a0% interval of y. For z use ±\u00a06.9 N (1.96 times the RMS held-out "+
+		"residual, noise included), not its interval.", undecidedAction([]score.OutcomeTrust{only, weak}))
+	assert.Equal(t, "For z use ±\u00a06.9 N, for z ±\u00a06.9 N (1.96 times the RMS held-out "+
+		"residual, noise included), not their intervals.",
 		undecidedAction([]score.OutcomeTrust{weak, weak}))
-	assert.Equal(t, "For 4 outcomes use ±\u00a01.96 times the RMS residual, noise included, not the intervals.",
+	assert.Equal(t, "For 4 outcomes use ±\u00a01.96 times the RMS held-out residual, noise included, not the intervals.",
 		undecidedAction([]score.OutcomeTrust{weak, weak, weak, weak}))
 }
 
@@ -56,7 +55,7 @@ func TestDecidingWords(t *testing.T) {
 	s.Honest.Record.Forecast = []interval.Forecast{{Half: []float64{12}}, {Runs: 1, Half: []float64{7.5}}}
 	for want, evidence := range map[string]score.Evidence{
 		"To decide, measure 1 more test run with blades = 2: if it is like these 13, the interval holds.": nearlyHolds,
-		"Train on a run with blades = 2; test runs do not improve it.":                                    nearlyFails,
+		"Train on a run with blades = 2: held-out runs only test the model.":                              nearlyFails,
 		"Train on a run with blades = 2: ±\u00a07.5 instead of ±\u00a012 N (forecast).":                   missesAt68,
 		"Train on a run with blades = 2: ±\u00a07.5 instead of ±\u00a012 N (forecast); no test run decides an " +
 			"interval as wide as this one.": tooWide,
@@ -70,7 +69,7 @@ func TestDecidingWords(t *testing.T) {
 
 	s.HeldOut = "a random share of 0.2 of the conditions, drawn for s"
 	assert.Contains(t, s.decidingWords(undecidedBy("y", nearlyFails)),
-		"Train on a run with such conditions; test")
+		"Train on a run with such conditions: held-out")
 }
 
 // Undecided and failing rows have steps in the order of the table: the failing row first, then by R². Outcomes with the

@@ -26,6 +26,7 @@ type resultView struct {
 	Error, Half, In68, In95, R2          string
 	Bounds, Without, Mean, Linear, Grade string
 	Only                                 string // level of the only interval that holds; "" if this is not the doubt
+	AboveFloor                           string // grade without upper bounds, if their share is stated and it differs
 	Bar, Inside                          template.HTML
 }
 
@@ -71,6 +72,10 @@ func newResultView(row result, longest float64, withUnits bool) resultView {
 
 	if missesOnlyAt68(row.trust.Evidence()) {
 		view.Only = levelText(row.trust.Level)
+	}
+
+	if row.split.boundsWords() != "" {
+		view.AboveFloor = string(row.split.gradeAboveFloor(row.trust))
 	}
 
 	view.Word = Quantity{Name: row.trust.Outcome}.Word()

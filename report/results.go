@@ -286,15 +286,15 @@ func (s Split) withoutBoundsWords() string {
 	var changed []string
 	isReliable := false // one of the other grades
 	for _, outcome := range s.recommended() {
-		measured := s.heldOutcome(outcome.Outcome).Measured
-		if measured != nil && measured.Grade() != outcome.Grade() {
-			changed = append(changed, clean(outcome.Outcome)+" "+measured.Grade().Predicate())
-			isReliable = isReliable || measured.Grade() == score.Holds || measured.Grade() == score.Wide
+		if grade := s.gradeAboveFloor(outcome); grade != "" {
+			changed = append(changed, clean(outcome.Outcome)+" "+grade.Predicate())
+			isReliable = isReliable || grade == score.Holds || grade == score.Wide
 		}
 	}
 
 	const most = 2
-	switch n := len(changed); {
+	n := len(changed)
+	switch {
 	case n == 0:
 		return ""
 	case n > most:
@@ -303,10 +303,29 @@ func (s Split) withoutBoundsWords() string {
 
 	words := "Without them " + strings.Join(changed, ", ")
 	if !isReliable {
-		words += ": do not use these intervals above the noise floor"
+		words += ": above the noise floor, do not use " + intervalsWord(n)
 	}
 
 	return words
+}
+
+// intervalsWord refers to the intervals of n outcomes that a sentence names.
+func intervalsWord(n int) string {
+	if n == 1 {
+		return "its intervals"
+	}
+	return "their intervals"
+}
+
+// gradeAboveFloor returns the grade of an outcome without upper bounds if it differs from the grade with them, and ""
+// otherwise.
+func (s Split) gradeAboveFloor(outcome score.OutcomeTrust) score.Grade {
+	measured := s.heldOutcome(outcome.Outcome).Measured
+	if measured == nil || measured.Grade() == outcome.Grade() {
+		return ""
+	}
+
+	return measured.Grade()
 }
 
 // networkLine describes the paper's network on a split in one line, with means over the outcomes. The rise of E|cov| is

@@ -97,9 +97,8 @@ func TestSentenceOfWeakEvidence(t *testing.T) {
 	s := Split{HeldOut: "u = 4.7", Honest: calibratedBy(lift)}
 	want := "u = 4.7 held out (2 runs), calibrated model: undecided: 95\u00a0% intervals contain 75\u00a0% of the " +
 		"values (10 to 100\u00a0% with 90\u00a0% confidence), 68\u00a0% intervals 25\u00a0%. " +
-		"For lift_n use ±\u00a0180 N (1.96 times the RMS residual, noise included), not its interval. Train " +
-		"on a run with u = 4.7; " +
-		"test runs do not improve it. Error 94 N, 95\u00a0% intervals ± 15 N. 75\u00a0% of"
+		"For lift_n use ±\u00a0180 N (1.96 times the RMS held-out residual, noise included), not its interval. Train " +
+		"on a run with u = 4.7: held-out runs only test the model. Error 94 N, 95\u00a0% intervals ± 15 N. 75\u00a0% of"
 	if got := s.Sentence(); !strings.HasPrefix(got, want) {
 		t.Errorf("%s\nexpected %s", got, want)
 	}
@@ -134,7 +133,7 @@ func TestSentenceOfWeakEvidence(t *testing.T) {
 	// An interval more than three times as wide as the mean ± 1.96 deviations of the outcomes never holds.
 	s = Split{HeldOut: "blades = 3", Honest: calibratedBy(holding("bpf1_db", "dB", 3, 9, 3.4))}
 	assert.Contains(t, s.Sentence(), "undecided: the interval is 340\u00a0% as wide as the data's spread. "+
-		"For bpf1_db use ±\u00a05.9 dB (1.96 times the RMS residual, noise included), not its interval. "+
+		"For bpf1_db use ±\u00a05.9 dB (1.96 times the RMS held-out residual, noise included), not its interval. "+
 		"Train on a run with blades = 3; no test run decides an interval as wide as this one.")
 
 	// A wide interval that fails fails.
@@ -162,7 +161,7 @@ func TestWithoutBoundsWords(t *testing.T) {
 	narrow := without(0.96, 0.46)
 	fails := without(0.2, 0.1)
 	wide := holding("a", "dB", 3, 9, 0.9)
-	const doubt = ": do not use these intervals above the noise floor"
+	const doubt = ": above the noise floor, do not use "
 	s := Split{HeldOut: "blades = 2", Honest: calibratedBy()}
 	for name, c := range map[string]struct {
 		bounds   int
@@ -171,7 +170,8 @@ func TestWithoutBoundsWords(t *testing.T) {
 	}{
 		"few bounds":    {0, []*score.OutcomeTrust{fails}, ""},
 		"no change":     {4, []*score.OutcomeTrust{same, nil}, ""},
-		"two changes":   {4, []*score.OutcomeTrust{narrow, same, fails}, "Without them a is undecided, c fails" + doubt},
+		"two changes":   {4, []*score.OutcomeTrust{narrow, same, fails}, "Without them a is undecided, c fails" + doubt + "their intervals"},
+		"one change":    {4, []*score.OutcomeTrust{fails}, "Without them a fails" + doubt + "its intervals"},
 		"better":        {4, []*score.OutcomeTrust{&wide}, "Without them a is wide"},
 		"three changes": {4, []*score.OutcomeTrust{fails, fails, fails}, "Without them 3 grades change"},
 	} {
