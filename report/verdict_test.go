@@ -168,9 +168,13 @@ func TestWithoutBoundsWords(t *testing.T) {
 		measured []*score.OutcomeTrust
 		want     string
 	}{
-		"few bounds":    {0, []*score.OutcomeTrust{fails}, ""},
-		"no change":     {4, []*score.OutcomeTrust{same, nil}, ""},
-		"two changes":   {4, []*score.OutcomeTrust{narrow, same, fails}, "Without them a is undecided, c fails" + doubt + "their intervals"},
+		"few bounds": {0, []*score.OutcomeTrust{fails}, ""},
+		"no change":  {4, []*score.OutcomeTrust{same, nil}, ""},
+		"two changes": {
+			4,
+			[]*score.OutcomeTrust{narrow, same, fails},
+			"Without them a is undecided, c fails" + doubt + "their intervals",
+		},
 		"one change":    {4, []*score.OutcomeTrust{fails}, "Without them a fails" + doubt + "its intervals"},
 		"better":        {4, []*score.OutcomeTrust{&wide}, "Without them a is wide"},
 		"three changes": {4, []*score.OutcomeTrust{fails, fails, fails}, "Without them 3 grades change"},
