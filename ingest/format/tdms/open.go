@@ -94,16 +94,8 @@ func (r *reader) readLead(offset int64) (lead leadIn, whole bool, err error) {
 		return leadIn{}, false, &fault.Error{Place: place(offset), Err: fmt.Errorf("read lead-in: %w", err)}
 	}
 
-	tag := string(b[:min(n, 4)])
-	isTooShort := n < leadInSize && offset == 0
-	if tag != "TDSm"[:len(tag)] || isTooShort {
-		e := &fault.Error{Place: place(offset), Want: `a segment, "TDSm"`, Found: fmt.Sprintf("%q", b[:min(n, 8)])}
-		if tag == "TDSh" {
-			e.Found = "an index file"
-			e.Hint = "open the .tdms file next to it"
-		}
-
-		return leadIn{}, false, e
+	if err := checkTag(b[:n], offset); err != nil {
+		return leadIn{}, false, err
 	}
 
 	if n < leadInSize {
@@ -127,20 +119,7 @@ func (r *reader) readLead(offset int64) (lead leadIn, whole bool, err error) {
 
 	lead.nextOff = lead.order.Uint64(b[12:])
 	lead.rawOff = lead.order.Uint64(b[20:])
-
-	available := uint64(f.src.Size - offset - leadInSize)
-	switch {
-	case lead.nextOff == unknown:
-		f.unclosed = true
-		lead.cut = true
-	case lead.nextOff > available:
-		f.truncated = true
-		lead.cut = true
-	}
-
-	if lead.cut {
-		lead.nextOff = available
-	}
+	f.cutSegment(&lead, uint64(f.src.Size-offset-leadInSize))
 
 	if lead.rawOff > lead.nextOff && !lead.cut {
 		return leadIn{}, false, fault.At("", place(offset+20), fmt.Sprintf("a raw data offset of at most %d", lead.nextOff),
@@ -148,6 +127,38 @@ func (r *reader) readLead(offset int64) (lead leadIn, whole bool, err error) {
 	}
 
 	return lead, true, nil
+}
+
+// checkTag returns an error if b, the beginning of the lead-in at an offset, does not begin with "TDSm". The first
+// lead-in of a file must be whole; a later one may be cut short.
+func checkTag(b []byte, offset int64) error {
+	tag := string(b[:min(len(b), 4)])
+	isTooShort := len(b) < leadInSize && offset == 0
+	if tag == "TDSm"[:len(tag)] && !isTooShort {
+		return nil
+	}
+
+	if tag == "TDSh" {
+		return fault.At("", place(offset), `a segment, "TDSm"`, "an index file", "open the .tdms file next to it")
+	}
+
+	return fault.At("", place(offset), `a segment, "TDSm"`, fmt.Sprintf("%q", b[:min(len(b), 8)]), "")
+}
+
+// cutSegment notes a segment that was never finished, or that is longer than the available bytes behind its lead-in. It
+// sets the end of such a segment to the end of the file.
+func (f *file) cutSegment(lead *leadIn, available uint64) {
+	switch {
+	case lead.nextOff == unknown:
+		f.unclosed = true
+	case lead.nextOff > available:
+		f.truncated = true
+	default:
+		return
+	}
+
+	lead.cut = true
+	lead.nextOff = available
 }
 
 // readSegment reads the segment at an offset and returns the offset of the next one, or the end of the file.
