@@ -14,7 +14,8 @@ var imports = []struct{ of, may string }{
 	// The four packages that do the work exchange plain values.
 	{"dsp", "dsp/... ingest/fault"},
 	// The rooms of dsp that read recordings take settings and recordings of ingest.
-	{"dsp/analysis", "dsp dsp/background dsp/balance dsp/calibration dsp/pairtable ingest ingest/... internal/parallel"},
+	{"dsp/analysis", "dsp dsp/background dsp/balance dsp/calibration dsp/pairtable ingest ingest/... " +
+		"internal/kv internal/parallel"},
 	{"dsp/background", "dsp dsp/calibration ingest ingest/..."},
 	{"dsp/balance", "dsp ingest ingest/..."},
 	{"dsp/calibration", "dsp ingest ingest/..."},
@@ -24,7 +25,7 @@ var imports = []struct{ of, may string }{
 	{"ingest/fault", ""},
 	{"ingest/kernel", ""},
 	{"ingest/spelling", ""},
-	{"ingest/simulate", "internal/parallel"},
+	{"ingest/simulate", "ingest/fault internal/parallel"},
 	{"ingest/table", "ingest/format/arrow internal/kv internal/pack"},
 	{"ingest/table/tabletest", "ingest/table internal/kv"},
 	{"train", "train/... ingest/fault"},
@@ -32,8 +33,8 @@ var imports = []struct{ of, may string }{
 	{"train/honest", "ingest/fault ingest/units train train/baseline train/form train/gp train/honest/interval " +
 		"train/honest/scale train/score train/triplets"},
 	// Results and intervals, without what fits them.
-	{"train/honest/interval", "ingest/spelling internal/parallel train/form train/honest/scale train/numbers " +
-		"train/score train/triplets"},
+	{"train/honest/interval", "ingest/fault ingest/spelling internal/parallel train/form train/honest/scale " +
+		"train/numbers train/score train/triplets"},
 	{"train/honest/scale", "train/kernel train/numbers"},
 	// Tables of trained results, beside their types.
 	{"train/honest/leftout", "ingest/table train/honest/scale"},
@@ -58,8 +59,8 @@ var imports = []struct{ of, may string }{
 	{"report/findings", "dsp dsp/analysis ingest ingest/campaign ingest/fault ingest/spelling ingest/table " +
 		"ingest/units report train/honest train/honest/interval train/triplets"},
 	// The content of a report, from tables and trained results.
-	{"report/content", "dsp ingest/table report report/findings report/pairs train/baseline train/experiment " +
-		"train/holdout train/honest train/honest/interval train/results train/score train/triplets"},
+	{"report/content", "dsp ingest/fault ingest/table report report/findings report/pairs train/baseline " +
+		"train/experiment train/holdout train/honest train/honest/interval train/results train/score train/triplets"},
 	{"report/variants", "ingest/table report report/pairs train/experiment train/results train/score train/triplets"},
 	{"report/pairs/repeats", "ingest ingest/campaign ingest/condition ingest/fault ingest/table report/pairs " +
 		"train/triplets"},
