@@ -243,7 +243,7 @@ func (r *radiation) facetTitle(detail *Detail, value float64) string {
 		return number6(value) + " " + input.Word()
 	}
 
-	return input.Word() + " " + number6(value) + " " + input.Unit
+	return strings.TrimSpace(input.Word() + " " + number6(value) + " " + clean(input.Unit))
 }
 
 // file returns the name of the figure's file without the split: "directivity-bpf1_db-rpm-5000".

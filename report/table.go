@@ -8,17 +8,20 @@ import (
 	"doubletake/train/score"
 )
 
-// table is rows of cells under named columns. tables.go decides the contents of a table;
-// terminal.go, markdown.go, latex.go and page.html.tmpl write it.
+// table is rows of cells under named columns. tables.go decides the contents of a table; terminal.go, markdown.go,
+// latex.go and page.html.tmpl write it.
 type table struct {
 	Title  string // a few words; "" if there is none
 	Corner string // heading of the column of labels
 	Heads  []columnHead
 	Rows   []tableRow
-	Below  string   // a sentence below the table; "" if there is none
-	lines  []string // sentences that a terminal writes below, each on lines of its own
+	Below  string   // a sentence below the table in all formats; "" if there is none
+	lines  []string // sentences that only a terminal writes below, each on lines of its own
 	open   bool     // a terminal draws no rule below the heads
 }
+
+// trainHead is the heading of the columns of the training part.
+const trainHead = "train"
 
 // columnHead is the heading of a column.
 type columnHead struct {
@@ -30,7 +33,7 @@ type columnHead struct {
 // tableRow is a label with the cells of all columns.
 type tableRow struct {
 	Label string
-	Cells []number // one for each of Heads
+	Cells []number // of numbers, words and grades; one for each of Heads
 }
 
 // addNumberColumns adds columns of numbers under the heading of a group, which is "" for columns without a group.
@@ -55,7 +58,7 @@ func (t *table) addRow(label string, cells ...number) {
 // isEmpty reports whether the table has no rows or no columns.
 func (t table) isEmpty() bool { return len(t.Rows) == 0 || len(t.Heads) == 0 }
 
-// wordsCell returns a cell of foreign words, which are cut if they are long.
+// wordsCell returns a cell of words that data or a user may have chosen: it cleans them, and cuts long ones.
 func wordsCell(text string) number { return number{text: shorten(clean(text), longName)} }
 
 // gradeCell returns a cell with the name of a grade.
@@ -81,14 +84,10 @@ func (t table) Groups() []columnGroup {
 			continue
 		}
 
-		groups = append(groups, newGroup(head, k))
+		groups = append(groups, columnGroup{Head: head.Group, Columns: []columnHead{head}, first: k})
 	}
 
 	return groups
-}
-
-func newGroup(column columnHead, k int) columnGroup {
-	return columnGroup{Head: column.Group, Columns: []columnHead{column}, first: k}
 }
 
 // Grouped reports whether any column has the heading of a group.
@@ -108,7 +107,7 @@ func (t table) withoutTrainSpread() table {
 	for i, row := range t.Rows {
 		cells := slices.Clone(row.Cells)
 		for k := range cells {
-			if t.Heads[k].Name == "train" {
+			if t.Heads[k].Name == trainHead {
 				cells[k].std = ""
 			}
 		}
@@ -123,15 +122,12 @@ func (t table) withoutTrainSpread() table {
 
 // columnRange returns the table with the columns from first to end−1.
 func (t table) columnRange(first, end int) table {
-	t.Heads = t.Heads[first:end]
-	rows := make([]tableRow, len(t.Rows))
-	for i, all := range t.Rows {
-		rows[i] = tableRow{all.Label, all.Cells[first:end]}
+	var kept []int
+	for k := first; k < end; k++ {
+		kept = append(kept, k)
 	}
 
-	t.Rows = rows
-
-	return t
+	return t.columns(kept)
 }
 
 // without returns the table without the columns that have the given name.
@@ -143,6 +139,11 @@ func (t table) without(name string) table {
 		}
 	}
 
+	return t.columns(kept)
+}
+
+// columns returns the table with the columns of the given numbers.
+func (t table) columns(kept []int) table {
 	t.Heads = lists.Pick(t.Heads, kept)
 	rows := make([]tableRow, len(t.Rows))
 	for i, all := range t.Rows {

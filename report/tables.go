@@ -43,7 +43,7 @@ func (q shownMetric) scale() float64 { return score.MetricOf(q.key).Factor }
 func (q shownMetric) columnNames() []string {
 	var names []string
 	if q.train {
-		names = append(names, "train")
+		names = append(names, trainHead)
 	}
 
 	if q.test {
