@@ -24,7 +24,7 @@ import (
 
 // reportVersion is the version of the results of stage report. Raise it when the stage gives another result for the
 // same input: its tasks then run again.
-const reportVersion = 69
+const reportVersion = 70
 
 // weight estimates the seconds that the report takes on one processor, from the number of conditions that its figures
 // show for each split, and from the search for far runs.
