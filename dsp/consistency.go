@@ -10,10 +10,10 @@ import (
 
 // Thresholds of the consistency flags (docs/method.md#do-the-halves-agree).
 const (
-	speedShift     = 0.002          // relative difference of the halves' speeds that is flagged
-	floorRatioDB   = 1.0            // smaller changes of the floor are often significant, but harmless
-	outlierSigma   = 4.0            // an outlier deviates by more standard deviations than this
-	maxOutliers    = 3              // segments per channel that may be outliers
+	speedShift     = 0.002          // least relative difference of the halves' speeds that is flagged
+	floorRatioDB   = 1.0            // least change of the floor that is flagged: smaller ones are harmless
+	outlierSigma   = 4.0            // least deviation of an outlier that is flagged, in standard deviations
+	maxOutliers    = 3              // most segments of a channel that may be outliers
 	dBPerLn        = 10 / math.Ln10 // dB per unit of the natural logarithm of a power
 	minTestSamples = 2              // fewest values per half for Welch's t
 )

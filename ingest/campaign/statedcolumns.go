@@ -17,15 +17,17 @@ func (v *Inventory) Columns() (numbers, texts []string, err error) {
 		return nil, nil, err
 	}
 
-	numbers, texts = v.statedColumns(v.Table)
 	if run := v.Settings.Run; run != "" {
+		numbers, texts := v.statedColumns(v.Table)
 		known := slices.Concat(numbers, texts)
 		if err := setting.CheckOneOf(known, run, "run", "is not among what names and tables state, which is"); err != nil {
 			return nil, nil, err
 		}
 	}
 
-	return slices.DeleteFunc(numbers, v.isRun), slices.DeleteFunc(texts, v.isRun), nil
+	numbers, texts = v.ColumnsBeside(v.Table)
+
+	return numbers, texts, nil
 }
 
 // readSidecars stores the conditions that the files next to the recordings state, if the settings ask for them.
