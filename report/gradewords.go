@@ -6,14 +6,17 @@ import (
 	"doubletake/train/score"
 )
 
-// gradeLimits contains the limits of grades in words, for the explanations of the page and of the terminal.
+// gradeLimits contains the limits of grades as texts, for the explanations of the page and of the terminal. An interval
+// is wide if its width over the spread of the data is at least Spread. It is also wide if its half width is more than
+// Errors times the error and the share inside 68 % intervals is at least Wide68. An interval holds only if the shares
+// inside 68 and 95 % intervals are at least Least68 and Least95, and the lower bound of the latter at least Bound95.
 type gradeLimits struct {
-	Errors  string // errors that the half width of a wide interval exceeds
-	Wide68  string // share inside 68 % intervals from which Errors applies
-	Spread  string // width of a wide interval over the spread of the data
-	Least68 string // share inside 68 % intervals below which no interval holds
-	Least95 string // share inside 95 % intervals below which none holds
-	Bound95 string // smallest lower bound of this share with which an interval holds
+	Errors  string // score.WideError
+	Wide68  string // score.WideInside
+	Spread  string // score.WideSpread
+	Least68 string // 0.68 less score.Inside68Miss
+	Least95 string // usualLevel less score.CoverageMiss
+	Bound95 string // usualLevel less score.BoundMiss
 }
 
 // usualLevel is the level of the intervals that the explanations are about.

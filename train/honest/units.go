@@ -219,9 +219,10 @@ func (m *Model) factorValues(condition []float64, level []int) []float64 {
 	return values
 }
 
-// unitsLeftOut chooses at most maxUnits of the units evenly. For each it returns, ascending, the places of its rows in
-// the list of training rows. units are lists of conditions, and rows has these places for each condition. unitsLeftOut
-// returns nil for fewer than scale.MinGroups units, because no row would remain without the unit.
+// unitsLeftOut returns the places of the rows of each unit in the list of training rows, ascending. A unit is a list of
+// conditions, and rows has the places of the rows of each condition. If there are more than maxUnits units, unitsLeftOut
+// chooses as many of them evenly. If there are fewer than scale.MinGroups, it returns nil: without a single unit no row
+// would remain.
 func unitsLeftOut(units, rows [][]int) [][]int {
 	if len(units) < scale.MinGroups {
 		return nil
