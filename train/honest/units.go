@@ -220,9 +220,9 @@ func (m *Model) factorValues(condition []float64, level []int) []float64 {
 }
 
 // unitsLeftOut returns the places of the rows of each unit in the list of training rows, ascending. A unit is a list of
-// conditions, and rows has the places of the rows of each condition. If there are more than maxUnits units, unitsLeftOut
-// chooses as many of them evenly. If there are fewer than scale.MinGroups, it returns nil: without a single unit no row
-// would remain.
+// conditions, and rows has the places of the rows of each condition. If there are more than maxUnits units,
+// unitsLeftOut chooses as many of them evenly. If there are fewer than scale.MinGroups, it returns nil: without a
+// single unit no row would remain.
 func unitsLeftOut(units, rows [][]int) [][]int {
 	if len(units) < scale.MinGroups {
 		return nil

@@ -1,6 +1,7 @@
 package interval
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -178,14 +179,14 @@ func (d *Design) Units(factors []int) [][]int {
 	return lists.Alike(keys)
 }
 
-// key returns a text that is the same for rows with the same places of some factors.
+// key returns a text that two rows have in common if and only if they have the same places of some factors.
 func key(row, factors []int) string {
-	var text strings.Builder
+	var text []byte
 	for _, k := range factors {
-		text.WriteRune(rune(row[k] - Unknown)) // Unknown, the smallest place, becomes 0
+		text = binary.AppendUvarint(text, uint64(row[k]-Unknown)) // Unknown, the smallest place, becomes 0
 	}
 
-	return text.String()
+	return string(text)
 }
 
 // designIndex finds combinations of values in a design without a search: a prediction may have many conditions.
