@@ -305,7 +305,7 @@ func (p *clusterProject) testKills(t *testing.T, cancelJob func(t *testing.T)) {
 	t.Logf("%s", d.stderr)
 
 	messages := kills.run(t, "run", "there.yaml", "--executor", p.scheduler)
-	assert.Regexp(t, `[1-9]\d* jobs of an earlier run are withdrawn`, messages)
+	assert.Regexp(t, `withdrew [1-9]\d* jobs? of an earlier run`, messages)
 	kills.requireSameResults(t, "there")
 }
 
@@ -324,7 +324,7 @@ func (p *clusterProject) testNoPlace(t *testing.T, reason string, makePlace func
 
 	messages := d.stderr.String()
 	t.Logf("after %.0f s: %s", time.Since(d.began).Seconds(), messages)
-	assert.Regexp(t, `\b1[2-9] s ago have not begun`, messages, "reported in time")
+	assert.Regexp(t, `\b1[2-9] s ago, and none has begun`, messages, "reported in time")
 	assert.Regexp(t, reason, messages, "the scheduler's reason")
 	assert.NotContains(t, messages, " left", "a time that is left while nothing runs")
 

@@ -141,7 +141,7 @@ func testNodeWithoutFolder(t *testing.T, p *clusterProject) {
 	require.ErrorAs(t, d.cmd.Wait(), &exit, "end of an interrupted run")
 
 	messages := d.stderr.String()
-	assert.Contains(t, messages, "jobs are withdrawn")
+	assert.Contains(t, messages, "interrupted; withdrew ")
 	assert.Equal(t, 1, strings.Count(messages, "a job on node "), "times that the node is named in\n%s", messages)
 	p.requireNoJobs(t)
 }

@@ -48,10 +48,76 @@ func TestEstimateByHand(t *testing.T) {
 	check("at the end", zero.Add(12*time.Second), 0)
 }
 
-// A run that goes on after the failure of a. Tasks b and c need a, d needs both, and e needs nothing. Expected: e alone
-// is left, and in the end nothing.
+// Task a fails. Tasks b and c need a, d needs both, and e needs nothing. A run that goes on has e left, and in the end
+// nothing. A run that ends with the failure has nothing left.
 func TestEstimateAfterFailure(t *testing.T) {
-	plan := &Plan{Dir: t.TempDir(), Stages: []string{"make"}}
+	for _, c := range []struct {
+		keepGoing bool
+		left      []float64 // seconds after each task
+		skipped   string    // in the journal
+	}{
+		{true, []float64{5, 0}, `"skipped":["b","c","d"]`},
+		{false, []float64{0}, `"skipped":["b","c","d","e"]`},
+	} {
+		plan := failingPlan(t.TempDir())
+		now := time.Unix(0, 0)
+		e := NewEstimate(1)
+
+		var left []float64
+		_, err := Run(t.Context(), plan, Options{Jobs: 1, KeepGoing: c.keepGoing, Observe: func(event Event) {
+			e.Observe(event, now)
+			if event.Kind == "failed" || event.Kind == "done" {
+				left = append(left, math.Round(e.Left(now).Seconds()))
+			}
+		}})
+
+		require.ErrorIs(t, err, ErrFailed)
+		assert.Equal(t, c.left, left, "goes on: %t", c.keepGoing)
+
+		journal, err := os.ReadFile(filepath.Join(plan.Dir, Journal))
+		require.NoError(t, err)
+		assert.Contains(t, string(journal), c.skipped)
+	}
+}
+
+// queueing is an executor that begins only task a. The other tasks wait, until Drain ends them.
+type queueing struct{ drained chan struct{} }
+
+func (q queueing) Open(context.Context, *Session) error { return nil }
+func (q queueing) Limit() int                           { return 0 }
+func (q queueing) Drain()                               { close(q.drained) }
+func (q queueing) Close() error                         { return nil }
+
+func (q queueing) Do(ctx context.Context, work *Work) error {
+	if work.Task.ID != "a" {
+		<-q.drained
+		return ErrNotStarted
+	}
+
+	return work.Make(ctx)
+}
+
+// On a cluster, ready tasks are in hand although they have not begun. After a failure that ends the run, they are not
+// left either.
+func TestEstimateOnCluster(t *testing.T) {
+	plan := failingPlan(t.TempDir())
+	now := time.Unix(0, 0)
+	e := NewEstimate(0)
+
+	var left time.Duration
+	executor := queueing{drained: make(chan struct{})}
+	_, err := Run(t.Context(), plan, Options{Executor: executor, Observe: func(event Event) {
+		e.Observe(event, now)
+		left = e.Left(now)
+	}})
+
+	require.ErrorIs(t, err, ErrFailed)
+	assert.Zero(t, left)
+}
+
+// failingPlan returns a plan whose task a fails. Tasks b and c need a, d needs both, and e needs nothing.
+func failingPlan(dir string) *Plan {
+	plan := &Plan{Dir: dir, Stages: []string{"make"}}
 	needs := map[string][]Dep{
 		"b": {{Task: "a", Output: "out"}}, "c": {{Task: "a", Output: "out"}},
 		"d": {{Task: "b", Output: "out"}, {Task: "c", Output: "out"}},
@@ -69,23 +135,7 @@ func TestEstimateAfterFailure(t *testing.T) {
 		})
 	}
 
-	var left []float64 // seconds after each task
-
-	now := time.Unix(0, 0)
-	e := NewEstimate(1)
-	_, err := Run(t.Context(), plan, Options{Jobs: 1, KeepGoing: true, Observe: func(event Event) {
-		e.Observe(event, now)
-		if event.Kind == "failed" || event.Kind == "done" {
-			left = append(left, math.Round(e.Left(now).Seconds()))
-		}
-	}})
-
-	require.ErrorIs(t, err, ErrFailed)
-	assert.Equal(t, []float64{5, 0}, left)
-
-	journal, err := os.ReadFile(filepath.Join(plan.Dir, Journal))
-	require.NoError(t, err)
-	assert.Contains(t, string(journal), `"skipped":["b","c","d"]`)
+	return plan
 }
 
 // A task that reads files is expected to take as long as they are large.

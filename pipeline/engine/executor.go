@@ -66,6 +66,7 @@ func (w *Work) Started(where string) {
 
 	if !w.started {
 		w.started = true
+		delete(w.runner.unbegun, w.Task)
 		w.runner.observe(Event{Kind: "start", Task: w.Task, Where: where})
 	}
 }

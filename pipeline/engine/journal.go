@@ -59,7 +59,7 @@ type Line struct {
 	Text    string  `json:"text,omitempty"`    // the note, the error, or of "end" why the run ended early
 	Log     string  `json:"log,omitempty"`     // of "failed": path of a log below the work directory
 
-	Skipped []string `json:"skipped,omitempty"` // of "failed": IDs of the tasks that need its result, which are not made
+	Skipped []string `json:"skipped,omitempty"` // of "failed": IDs of the tasks that are not made because of it
 }
 
 // journalWriter appends lines to a journal. It does not report errors, because a run does not depend on its

@@ -1,3 +1,7 @@
+//go:build linux || darwin
+
+// The disk of these tests knows files by their inodes.
+
 package engine
 
 import (
@@ -133,16 +137,6 @@ func (d *drive) install(t *testing.T, whole bool) {
 			return nil
 		}
 	}
-}
-
-// durableAtOnce puts a disk that has nothing to sync in the place of the real one, until the
-// test ends.
-func durableAtOnce(t *testing.T) {
-	before := disk
-	t.Cleanup(func() { disk = before })
-	disk.file = func(*os.File) error { return nil }
-	disk.dir = func(string) error { return nil }
-	disk.all = func(string) error { return nil }
 }
 
 // after writes to a fresh folder what the disk may hold after a power cut now: of

@@ -137,6 +137,9 @@ func (r *runner) next() *Task {
 
 	task := heap.Pop(r.ready).(*Task)
 	r.busy++
+	if _, here := r.executor.(Local); here {
+		delete(r.unbegun, task)
+	}
 
 	summary := r.stage(task.Stage)
 	if !summary.started {
@@ -159,6 +162,7 @@ func (r *runner) halt() {
 // queues none. The mutex must be held.
 func (r *runner) finish(ctx context.Context, task *Task, ran bool, seconds float64, err error) {
 	r.free(task.ID) // a task whose result was found has not taken the value that was passed to it
+	delete(r.unbegun, task)
 	summary := r.stage(task.Stage)
 	summary.last = time.Now()
 	if errors.Is(err, ErrNotStarted) {
@@ -173,7 +177,7 @@ func (r *runner) finish(ctx context.Context, task *Task, ran bool, seconds float
 	if err != nil {
 		summary.Failed++
 		r.failed = append(r.failed, &TaskError{task, err})
-		r.observe(Event{Kind: "failed", Task: task, Seconds: seconds, Err: err, Skipped: r.dependents(task)})
+		r.observe(Event{Kind: "failed", Task: task, Seconds: seconds, Err: err, Skipped: r.skipped(task)})
 		r.stop = r.stop || !r.options.KeepGoing
 
 		return
@@ -198,6 +202,25 @@ func (r *runner) finish(ctx context.Context, task *Task, ran bool, seconds float
 			heap.Push(r.ready, user)
 		}
 	}
+}
+
+// skipped returns the tasks that are not made because a task failed: the tasks that need its result or, if the run ends
+// with the failure, all tasks that have not begun. The mutex must be held.
+func (r *runner) skipped(failed *Task) []*Task {
+	if r.options.KeepGoing {
+		return r.dependents(failed)
+	}
+
+	var skipped []*Task
+	for _, task := range r.plan.Tasks {
+		if r.unbegun[task] {
+			skipped = append(skipped, task)
+		}
+	}
+
+	clear(r.unbegun)
+
+	return skipped
 }
 
 // dependents returns the tasks of the run that need the result of a task, directly or not.

@@ -95,6 +95,7 @@ type Executor struct {
 	incoming  chan *task
 	todo      chan func() // functions that the loop calls
 	quit      chan struct{}
+	refused   chan struct{} // closed when nothing is submitted any more
 	ended     chan struct{} // closed when the loop has ended
 	launching atomic.Int32  // submissions under way
 
@@ -105,13 +106,14 @@ type Executor struct {
 	attempts    map[string]int // failed attempts, by the key of the task
 	starts      map[string]int // jobs in which the program did not begin, by the key of the task
 	blind       []string       // nodes on which the program did not begin; later jobs avoid them
-	fatal       error          // the reason why nothing is submitted any more
+	fatal       error          // the reason why nothing is submitted any more; refuse sets it
 	draining    bool           // tasks that have not begun end with engine.ErrNotStarted
 	submitted   int            // number of submissions, for their names
 	saidWaiting bool           // the user was told that no part begins
 	changed     time.Time      // when something last happened
 
 	asking     bool // the scheduler is being asked for its queue
+	failedAsks int  // lists of the queue that failed since the last one that did not
 	nextAsk    time.Time
 	askEvery   time.Duration
 	understood bool // a job of this run was found in the queue, so that a missing job has left it
@@ -135,6 +137,7 @@ func New(options Options) *Executor {
 		incoming: make(chan *task, 1024),
 		todo:     make(chan func(), 64),
 		quit:     make(chan struct{}),
+		refused:  make(chan struct{}),
 		ended:    make(chan struct{}),
 		attempts: map[string]int{},
 		starts:   map[string]int{},
@@ -160,8 +163,9 @@ func (e *Executor) Open(ctx context.Context, session *engine.Session) error {
 
 	e.ctx = ctx
 	e.root = folder(dir)
-	if count := withdraw(ctx, e.root); count > 0 {
-		e.options.Notify(fmt.Sprintf("%d jobs of an earlier run are withdrawn; what they lack is submitted again", count))
+	if open := withdraw(ctx, e.root); open > 0 {
+		e.options.Notify(fmt.Sprintf("withdrew %s of an earlier run; the missing results are submitted again",
+			count(open, "job")))
 	}
 
 	clearParts(e.root)
@@ -284,9 +288,9 @@ func (e *Executor) Close() error {
 	close(e.quit)
 	<-e.ended
 
-	if count := len(e.parts); count > 0 && e.ctx.Err() != nil {
-		e.options.Notify(fmt.Sprintf("interrupted; %d jobs are withdrawn: those that wait find nothing to do, those at work "+
-			"end after their present task, or now if they can be cancelled", count))
+	if open := len(e.parts); open > 0 && e.ctx.Err() != nil {
+		e.options.Notify(fmt.Sprintf("interrupted; withdrew %s: jobs that wait find nothing to do, and jobs at work end "+
+			"after their present task, or now if they can be cancelled", count(open, "job")))
 	}
 
 	for _, part := range e.parts {
@@ -346,6 +350,17 @@ func (e *Executor) loop() {
 func (e *Executor) stir() {
 	e.changed = time.Now()
 	e.askEvery = firstAsk
+	if soon := e.changed.Add(firstAsk); soon.Before(e.nextAsk) {
+		e.nextAsk = soon
+	}
+}
+
+// refuse ends all submissions with the first error of several. Tasks that have not begun end with it.
+func (e *Executor) refuse(err error) {
+	if e.fatal == nil {
+		e.fatal = err
+		close(e.refused)
+	}
 }
 
 // resolve ends a task in hand: its Do returns err.

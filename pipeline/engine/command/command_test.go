@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -73,7 +72,7 @@ func plan(dir string) *engine.Plan {
 				}
 
 				if os.Remove(filepath.Join(dir, "die-"+id)) == nil {
-					return syscall.Kill(os.Getpid(), syscall.SIGKILL)
+					return killItself()
 				}
 
 				return os.WriteFile(j.Output("out"), []byte(id), 0o600)
@@ -82,6 +81,20 @@ func plan(dir string) *engine.Plan {
 	}
 
 	return p
+}
+
+// killItself kills this process, which does not return then.
+func killItself() error {
+	itself, err := os.FindProcess(os.Getpid())
+	if err != nil {
+		return err
+	}
+
+	if err := itself.Kill(); err != nil {
+		return err
+	}
+
+	select {} // the signal is on its way
 }
 
 // programs are the commands of two schedulers as shell scripts, by scheduler and command. They run a job at once, in
@@ -257,6 +270,29 @@ func TestRefusedSubmission(t *testing.T) {
 	lines, err := os.ReadFile(tried)
 	require.NoError(t, err)
 	assert.Equal(t, "x\nx\nx\n", string(lines), "one line for each call of the command")
+}
+
+// A user's command submits two parts one by one. It refuses the first part three times, within 3 s, while the submission
+// of the second part takes longer. Expected: the run ends with the error, and the command is called once for the second
+// part.
+func TestRefusedSubmissionOfOne(t *testing.T) {
+	dir := t.TempDir()
+	tried := filepath.Join(dir, "tried")
+	refuse := filepath.Join(dir, "refuse")
+	script := "#!/bin/sh\ncase $1 in *-1.sh) echo first >>" + tried + ";; *) echo second >>" + tried +
+		"; sleep 2.5;; esac\nexit 3\n"
+	require.NoError(t, os.WriteFile(refuse, []byte(script), 0o755))
+
+	x := command.New(command.Options{
+		Command: []string{refuse}, Parts: 2, Binary: executable(t), Notify: func(string) {},
+	})
+	_, err := engine.Run(t.Context(), plan(dir), engine.Options{Executor: x})
+	require.ErrorContains(t, err, "exit status 3")
+
+	lines, err := os.ReadFile(tried)
+	require.NoError(t, err)
+	assert.Equal(t, 3, strings.Count(string(lines), "first"), "%s", lines)
+	assert.Equal(t, 1, strings.Count(string(lines), "second"), "%s", lines)
 }
 
 // A queue that does not exist, whose name is a word of errors that pass. The run ends nevertheless after three calls.

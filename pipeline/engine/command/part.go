@@ -68,7 +68,7 @@ const tailLines = 8
 // and all tasks end with an error.
 func (e *Executor) look(now time.Time) {
 	if _, err := os.Stat(jobsFile(e.root)); errors.Is(err, os.ErrNotExist) && e.fatal == nil {
-		e.fatal = errors.New("cancelled by pipeline cancel; run again to have it made")
+		e.refuse(errors.New("cancelled by pipeline cancel; run again to have it made"))
 		for _, part := range e.parts {
 			e.end(part, e.fatal)
 		}
@@ -148,8 +148,8 @@ func (e *Executor) resolveFailed(p *part) {
 	}
 }
 
-// newFailures reads the notes of failures that were not read yet. It reads a note that is damaged or cannot be read
-// again at the next look.
+// newFailures reads the notes of failures that were not read yet. A note that is damaged or unreadable is tried again
+// at the next look.
 func (p *part) newFailures() []failure {
 	var fresh []failure
 
@@ -215,24 +215,22 @@ func (e *Executor) bury(p *part, reason string) {
 	}
 }
 
-// fail counts a failed attempt of a task. The task is made again if the failure may pass and attempts are left.
-// Otherwise fail resolves it.
+// fail counts a failed attempt of a task. The task is made again if the failure may pass, attempts are left and the run
+// goes on. Otherwise fail resolves it with the failure.
 func (e *Executor) fail(t *task, err *TaskError) {
 	e.attempts[t.work.Key]++
 	err.Attempts = e.attempts[t.work.Key]
 
 	mayPass := err.Code == statusTask
-	switch {
-	case mayPass && e.draining:
-		e.resolve(t, engine.ErrNotStarted)
-	case !mayPass || err.Attempts >= maxAttempts:
+	if !mayPass || err.Attempts >= maxAttempts || e.draining || e.fatal != nil {
 		e.resolve(t, err)
-	default:
-		line, _, _ := strings.Cut(err.Text, "\n")
-		t.work.Note(fmt.Sprintf("tried again, attempt %d of %d: %s", err.Attempts+1, maxAttempts, line))
-		e.pending = append(e.pending, t)
-		e.stir()
+		return
 	}
+
+	line, _, _ := strings.Cut(err.Text, "\n")
+	t.work.Note(fmt.Sprintf("tried again, attempt %d of %d: %s", err.Attempts+1, maxAttempts, line))
+	e.pending = append(e.pending, t)
+	e.stir()
 }
 
 // restart submits the tasks of a part again if its job has ended, or runs for long, and the program has not begun.
@@ -253,7 +251,12 @@ func (e *Executor) restart(p *part, now time.Time) {
 		return
 	}
 
-	text := fmt.Sprintf("a job on node %q %s: see whether it sees %s and can run %s", p.state.Node, symptom, e.partsDir(),
+	place := "a job"
+	if p.state.Node != "" {
+		place = "a job on node " + p.state.Node
+	}
+
+	text := fmt.Sprintf("%s %s: see whether its node sees %s and can run %s", place, symptom, e.partsDir(),
 		filepath.Join(e.root, "bin"))
 	if !slices.Contains(e.blind, p.state.Node) {
 		e.blind = append(e.blind, p.state.Node)
@@ -273,18 +276,21 @@ func (e *Executor) restart(p *part, now time.Time) {
 }
 
 // forget withdraws a part that the executor no longer waits for. It removes the part's folder, or only the plan if a
-// task failed, whose log stays. A process that does not find its plan ends.
+// task failed, whose log stays. A process that does not find its plan ends. The job of a part that failed stays among
+// the open ones, which Close cancels: its process may have died while the scheduler lists the job.
 func (e *Executor) forget(p *part) {
 	if p.hasBegun() && !p.isOpen() && !p.failed {
 		p.submission.open--
 	}
 
-	if !p.failed {
-		os.RemoveAll(p.dir)
-		return
+	path := p.dir
+	remove := os.RemoveAll
+	if p.failed {
+		path = filepath.Join(p.dir, planFile)
+		remove = os.Remove
 	}
 
-	if err := os.Remove(filepath.Join(p.dir, planFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
-		e.options.Notify(err.Error())
+	if err := remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		e.options.Notify("withdraw a job: " + err.Error())
 	}
 }

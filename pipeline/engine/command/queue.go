@@ -11,12 +11,15 @@ import (
 )
 
 const (
-	// firstAsk is the time between two looks at the queue after something has happened.
+	// firstAsk is the time between two looks at the queue after something has happened, and the longest time until the
+	// first of them.
 	firstAsk = 2 * time.Second
 	// lastAsk is the longest time between two looks at the queue.
 	lastAsk = 15 * time.Second
 	// maxQueueTime is how long a command that lists the queue may take.
 	maxQueueTime = time.Minute
+	// maxSilentAsks is the number of lists of the queue that may fail one after the other before the user is told.
+	maxSilentAsks = 3
 	// maxStatusTime is how long a command that prints why jobs wait may take.
 	maxStatusTime = 5 * time.Second
 	// maxStatusBytes bounds the output of the command that prints why jobs wait: messages show its beginning.
@@ -58,15 +61,23 @@ func (e *Executor) listQueue() (output string, err error) {
 	return printed.stdout, err
 }
 
-// answer takes the output of the command that lists the queue, which was called at the time asked. It drops an error:
-// nothing is known about the queue then, and the driver asks again later.
+// answer takes the output of the command that lists the queue, which was called at the time asked. After an error
+// nothing is known about the queue, and the driver asks again later. It tells the user once if errors go on.
 func (e *Executor) answer(asked time.Time, output string, err error) {
 	e.asking = false
 	e.nextAsk = time.Now().Add(e.askEvery)
 	e.askEvery = min(e.askEvery*3/2, lastAsk)
 
 	if err == nil {
+		e.failedAsks = 0
 		e.takeQueue(asked, e.options.Scheduler.Read(output))
+
+		return
+	}
+
+	e.failedAsks++
+	if e.failedAsks == maxSilentAsks {
+		e.options.Notify("the queue cannot be listed, tried again until it can: " + err.Error())
 	}
 }
 
@@ -85,7 +96,9 @@ func (e *Executor) takeQueue(asked time.Time, queue map[job.Part]job.State) {
 		e.understood = true
 		part.state = state
 		part.leftQueue = time.Time{}
-		if state.Running && part.running.IsZero() {
+		if !state.Running {
+			part.running = time.Time{} // the scheduler may put a job that ran back into the queue
+		} else if part.running.IsZero() {
 			part.running = asked
 		}
 	}
@@ -101,7 +114,8 @@ func (e *Executor) takeQueue(asked time.Time, queue map[job.Part]job.State) {
 }
 
 // sayWaiting tells the user that no part has begun, if all parts were submitted longer than Options.Grace ago. It says
-// so once, and again only after a part has given a sign of life.
+// so once, and again only after a part has given a sign of life. It asks why the jobs wait in a goroutine, because the
+// command may take seconds.
 func (e *Executor) sayWaiting(now time.Time) {
 	if e.saidWaiting || len(e.parts) == 0 {
 		return
@@ -117,10 +131,24 @@ func (e *Executor) sayWaiting(now time.Time) {
 
 	e.saidWaiting = true
 	oldest := e.parts[0].submission
-	e.options.Notify(fmt.Sprintf("nothing runs: %d parts that were submitted by %q %.0f s ago have not begun. %s"+
-		"If they ended, see whether the nodes can run %s and write to %s. To submit them again, interrupt and run again",
-		len(e.parts), strings.Join(oldest.command, " "), now.Sub(oldest.accepted).Seconds(), e.reason(oldest),
-		filepath.Join(e.root, "bin"), e.partsDir()))
+	asked := *oldest // the goroutine must not read what the loop writes
+	waiting := fmt.Sprintf("nothing runs: %s submitted by %q %.0f s ago, and none has begun. ", count(len(e.parts), "part"),
+		strings.Join(oldest.command, " "), now.Sub(oldest.accepted).Seconds())
+	advice := fmt.Sprintf("If they ended, see whether the nodes can run %s and write to %s. To submit them again, "+
+		"interrupt and run again", filepath.Join(e.root, "bin"), e.partsDir())
+
+	go func() {
+		reason := e.reason(&asked)
+		e.post(func() { e.options.Notify(waiting + reason + advice) })
+	}()
+}
+
+// count returns a number with its noun: "1 part", "2 parts".
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // reason returns the words of the scheduler about why a submission waits, or advice to ask the scheduler. The text ends
@@ -133,7 +161,7 @@ func (e *Executor) reason(s *submission) string {
 	}
 
 	if err != nil || len(words) == 0 {
-		return "Ask the scheduler why they wait (qstat; executor.status has it asked). "
+		return "Ask the scheduler why they wait, or set executor.status to a command that prints the reason. "
 	}
 
 	printed, err := callWithin(e.ctx, maxStatusTime, e.root, words)

@@ -79,7 +79,9 @@ func (e *Executor) submit(now time.Time) {
 	}
 
 	for _, group := range slices.Sorted(maps.Keys(groups)) {
-		e.submitGroup(group, groups[group])
+		if e.fatal == nil { // tasks that stay pending end with the error
+			e.submitGroup(group, groups[group])
+		}
 	}
 }
 
@@ -155,7 +157,12 @@ func (e *Executor) start(group string, set job.Settings, parts [][]*task) {
 		return
 	}
 
-	for i := range parts {
+	for i, tasks := range parts {
+		if e.fatal != nil {
+			e.pending = append(e.pending, tasks...) // they end with the error
+			continue
+		}
+
 		e.startSubmission(group, set, parts[i:i+1])
 	}
 }
@@ -182,13 +189,13 @@ func (e *Executor) startSubmission(group string, set job.Settings, parts [][]*ta
 	e.parts = append(e.parts, planned...)
 	for _, p := range planned {
 		if err := e.writePlan(p); err != nil {
-			e.fatal = err
+			e.refuse(err)
 			return
 		}
 	}
 
 	if err := e.prepare(s, array); err != nil {
-		e.fatal = err
+		e.refuse(err)
 		return
 	}
 
@@ -296,7 +303,8 @@ func writeScript(scheduler *job.Scheduler, array job.Array, hold int) (path stri
 
 // launch calls the command that submits parts, and posts the identifier of the job to the loop. After an error it calls
 // the command again: as long as the error may pass, and otherwise up to maxLaunches times, after which the run ends.
-// Such an error does not count as an attempt of the tasks.
+// Such an error does not count as an attempt of the tasks. After an error of another submission that ends the run,
+// launch does not call the command again.
 func (e *Executor) launch(s *submission, array job.Array) {
 	defer e.launching.Add(-1)
 
@@ -318,7 +326,7 @@ func (e *Executor) launch(s *submission, array job.Array) {
 		err = fmt.Errorf("submit by %q: %w", strings.Join(s.command, " "), err)
 
 		if try >= maxLaunches && !passes {
-			e.post(func() { e.fatal = cmp.Or(e.fatal, err) })
+			e.post(func() { e.refuse(err) })
 			return
 		}
 
@@ -335,7 +343,7 @@ func (e *Executor) launch(s *submission, array job.Array) {
 }
 
 // pauseAfter waits after a failed submission, the longer the more have failed: 1 s, 2 s, 4 s, up to lastAsk. It returns
-// false if the loop ends meanwhile.
+// false if the loop ends or nothing is submitted any more.
 func (e *Executor) pauseAfter(try int) bool {
 	const maxDoublings = 5 // more would overflow in the end
 	pause := min(time.Second<<min(try-1, maxDoublings), lastAsk)
@@ -343,6 +351,8 @@ func (e *Executor) pauseAfter(try int) bool {
 	select {
 	case <-time.After(pause):
 		return true
+	case <-e.refused:
+		return false
 	case <-e.ended:
 		return false
 	}

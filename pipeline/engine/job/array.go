@@ -76,6 +76,31 @@ func (a Array) Excluded() string {
 	return strings.Join(nodes, ",")
 }
 
+// requirementsLine matches a line of a description for HTCondor with a condition on the node, which the group contains.
+var requirementsLine = regexp.MustCompile(`(?i)^\s*requirements\s*=\s*(.*\S)`)
+
+// Requirements returns the condition on the node in a description for HTCondor, or "" if there are no nodes to avoid.
+// It includes the condition in Extra, because HTCondor takes only the last of such lines.
+func (a Array) Requirements() string {
+	if len(a.Avoid) == 0 {
+		return ""
+	}
+
+	stated := ""
+	for _, line := range a.Extra {
+		if match := requirementsLine.FindStringSubmatch(line); match != nil {
+			stated = "(" + match[1] + ") && "
+		}
+	}
+
+	var conditions []string
+	for _, node := range a.Avoid {
+		conditions = append(conditions, "TARGET.Machine =!= "+strconv.Quote(node))
+	}
+
+	return stated + strings.Join(conditions, " && ")
+}
+
 // Output returns the path to which the scheduler writes what the jobs print.
 func (a Array) Output() string { return cmp.Or(a.Logs, "/dev/null") }
 

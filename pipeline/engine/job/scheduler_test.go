@@ -297,10 +297,10 @@ func TestDescribe(t *testing.T) {
     initialdir = /
     should_transfer_files = NO
     getenv = true
-    requirements = TARGET.Machine =!= "n1" && TARGET.Machine =!= "n2"
     request_cpus = 2
     request_memory = 1024MB
     +Project = "x"
+    requirements = TARGET.Machine =!= "n1" && TARGET.Machine =!= "n2"
     queue 3
 `
 
@@ -310,6 +310,36 @@ func TestDescribe(t *testing.T) {
 	}, "/a 'b'/dt.sh")
 	require.NoError(t, err)
 	assert.Equal(t, want, got)
+}
+
+// A description has one condition on the node, after the user's: condor_submit takes the last. Expected: the user's
+// last condition and the nodes to avoid, joined by && of ClassAds; "" without nodes to avoid.
+func TestRequirements(t *testing.T) {
+	const avoid = `TARGET.Machine =!= "n1"`
+	for _, c := range []struct {
+		extra []string
+		nodes []string
+		want  string
+	}{
+		{nil, nil, ""},
+		{[]string{"requirements = HasAVX2"}, nil, ""},
+		{nil, []string{"n1"}, avoid},
+		{[]string{"requirements = HasAVX2 || HasAVX"}, []string{"n1"}, "(HasAVX2 || HasAVX) && " + avoid},
+		{[]string{"Requirements=HasAVX2 "}, []string{"n1"}, "(HasAVX2) && " + avoid},
+		{[]string{"requirements = A", "rank = Memory", "REQUIREMENTS = B"}, []string{"n1"}, "(B) && " + avoid},
+		{[]string{"requirements =", `+Requirements_x = "y"`}, []string{"n1"}, avoid},
+	} {
+		array := Array{Settings: Settings{Extra: c.extra}, Parts: 1, Avoid: c.nodes}
+		assert.Equal(t, c.want, array.Requirements(), "%q", c.extra)
+
+		text, err := Find("htcondor").Describe(array, "/dt.sh")
+		require.NoError(t, err)
+
+		lines := strings.Split(strings.TrimSpace(text), "\n")
+		if c.want != "" {
+			assert.Equal(t, "requirements = "+c.want, strings.TrimSpace(lines[len(lines)-2]), "the line before queue")
+		}
+	}
 }
 
 // A shell runs the script of part 2 as each scheduler would. The part works in its own folder, quoted words of the
