@@ -39,7 +39,8 @@ func shortestChannel(info ingest.Info) int64 {
 // readTogether returns the channels that have samples, as they are if they are read together: a column with a sample in
 // some rows of a table has the rate and the length of the longest channel.
 func readTogether(info ingest.Info) []ingest.Channel {
-	channels, _ := lists.Split(info.Channels, hasSamples)
+	isEmpty := func(channel ingest.Channel) bool { return !hasSamples(channel) }
+	channels := slices.DeleteFunc(slices.Clone(info.Channels), isEmpty)
 	if len(channels) == 0 {
 		return nil
 	}

@@ -19,7 +19,6 @@ import (
 	"doubletake/ingest/fault"
 	"doubletake/ingest/format"
 	"doubletake/ingest/vocabulary"
-	"doubletake/internal/lists"
 )
 
 // maxDepth is the number of levels of folders below the given folder in which recordings are looked for.
@@ -138,7 +137,12 @@ func countAre(n int, thing string) string {
 // globs returns patterns that match the files: one for each folder and ending. Folders whose names differ only in a
 // number share a pattern.
 func globs(files []string) []string {
-	all := lists.Names(lists.Each(files, globOf))
+	var all []string
+	for _, file := range files {
+		if glob := globOf(file); !slices.Contains(all, glob) {
+			all = append(all, glob)
+		}
+	}
 
 	return slices.DeleteFunc(slices.Clone(all), func(glob string) bool { return isCovered(glob, all) })
 }
@@ -222,22 +226,35 @@ func (p *plan) equalFiles(files []string) [][]string {
 
 // groupedBy returns the groups of several files whose sizes and whose given number of bytes at each end are equal.
 func (p *plan) groupedBy(files []string, ends int64) [][]string {
-	byDigest := map[string][]string{}
-	var digests []string // in order of first appearance
+	digests := map[string]string{} // by file, of the files that can be read
 	for _, file := range files {
-		d := digest(filepath.Join(p.dir, file), ends)
-		if len(byDigest[d]) == 0 {
-			digests = append(digests, d)
+		if d := digest(filepath.Join(p.dir, file), ends); d != "" {
+			digests[file] = d
 		}
-
-		byDigest[d] = append(byDigest[d], file)
 	}
 
-	var groups [][]string
-	for _, d := range digests {
-		if d != "" && len(byDigest[d]) > 1 {
-			groups = append(groups, byDigest[d])
+	readable := slices.DeleteFunc(slices.Clone(files), func(file string) bool { return digests[file] == "" })
+	groups := grouped(readable, func(file string) string { return digests[file] })
+
+	return slices.DeleteFunc(groups, func(group []string) bool { return len(group) == 1 })
+}
+
+// grouped returns the groups of elements with equal keys, in order of first appearance.
+func grouped[T any](list []T, key func(T) string) [][]T {
+	byKey := map[string][]T{}
+	var keys []string
+	for _, element := range list {
+		k := key(element)
+		if byKey[k] == nil {
+			keys = append(keys, k)
 		}
+
+		byKey[k] = append(byKey[k], element)
+	}
+
+	var groups [][]T
+	for _, k := range keys {
+		groups = append(groups, byKey[k])
 	}
 
 	return groups

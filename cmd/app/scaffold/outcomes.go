@@ -10,7 +10,6 @@ import (
 	"doubletake/ingest/format/text"
 	"doubletake/ingest/role"
 	"doubletake/ingest/vocabulary"
-	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 )
 
@@ -95,7 +94,11 @@ func (p *plan) shortestForceName() int {
 
 // noteOtherChannels notes the channels that are not outcomes.
 func (p *plan) noteOtherChannels() {
-	used := lists.Each(p.Columns, func(column config.NamedString) string { return column.Value })
+	var used []string
+	for _, column := range p.Columns {
+		used = append(used, column.Value)
+	}
+
 	if others := except(p.Channels, used...); len(others) > 0 {
 		p.note("%s: left out, not called lift or drag: add to columns what was measured", strings.Join(others, ", "))
 	}

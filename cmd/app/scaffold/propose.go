@@ -8,7 +8,6 @@ import (
 	"doubletake/ingest/condition"
 	"doubletake/ingest/role"
 	"doubletake/ingest/spelling"
-	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 )
 
@@ -53,10 +52,8 @@ func (p *plan) propose(files []string) {
 
 // noteRoles notes the columns. Columns with the same role and reason share a line.
 func (p *plan) noteRoles() {
-	reasons := lists.Each(p.sheet.Columns, (*role.Column).RoleAndReason)
-	for _, alike := range lists.Alike(reasons) {
-		names := role.NamesOf(lists.Pick(p.sheet.Columns, alike))
-		p.note("%s: %s: %s", p.sheet.Source, reasons[alike[0]], listed(names))
+	for _, alike := range grouped(p.sheet.Columns, (*role.Column).RoleAndReason) {
+		p.note("%s: %s: %s", p.sheet.Source, alike[0].RoleAndReason(), listed(role.NamesOf(alike)))
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/format"
 	"doubletake/ingest/recording"
-	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 )
 
@@ -80,9 +79,13 @@ func (p *plan) findKinds(files []string, infos []ingest.Info) {
 		return
 	}
 
-	heads := lists.Each(infos, func(info ingest.Info) string { return strings.Join(info.Names(), "\x00") })
-	for _, alike := range lists.Alike(heads) {
-		p.Kinds = append(p.Kinds, someFiles(lists.Pick(files, alike)))
+	heads := map[string]string{} // by file
+	for i, info := range infos {
+		heads[files[i]] = strings.Join(info.Names(), "\x00")
+	}
+
+	for _, alike := range grouped(files, func(file string) string { return heads[file] }) {
+		p.Kinds = append(p.Kinds, someFiles(alike))
 	}
 
 	p.note("the files have %d kinds of columns, of which an experiment reads one: keep one kind under files: %s",

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"doubletake/ingest/role"
-	"doubletake/internal/lists"
 	"doubletake/pipeline/config"
 )
 
@@ -105,17 +104,23 @@ const (
 func (p *plan) noteRepeats(s *role.Sheet, meanwhile string, columns []*role.Column) {
 	p.note("%s: as a table of results it has too few rows that repeat %s: add rows of a second run or day, or take "+
 		"out what repeats may differ in; %s", s.Source, strings.Join(role.NamesOf(columns), ", "), meanwhile)
-	var reasons, heads []string
+
+	var doubtful []*role.Column
 	for _, column := range s.Columns {
 		isUnusable := meanwhile == readAsSamples && column.Role == role.LeftOut
 		if column.MayHideDifferences() || isUnusable {
-			heads = append(heads, column.Head)
-			reasons = append(reasons, cmp.Or(column.Why, "some rows state none"+role.OfMerged))
+			doubtful = append(doubtful, column)
 		}
 	}
 
-	for _, alike := range lists.Alike(reasons) {
-		p.note("%s: %s: %s", s.Source, listed(lists.Pick(heads, alike)), reasons[alike[0]])
+	reason := func(column *role.Column) string { return cmp.Or(column.Why, "some rows state none"+role.OfMerged) }
+	for _, alike := range grouped(doubtful, reason) {
+		var heads []string
+		for _, column := range alike {
+			heads = append(heads, column.Head)
+		}
+
+		p.note("%s: %s: %s", s.Source, listed(heads), reason(alike[0]))
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"doubletake/ingest/campaign"
 	"doubletake/ingest/role"
 	"doubletake/ingest/vocabulary"
-	"doubletake/internal/lists"
 )
 
 // Recordings without wind, and recordings of a background, are found by their names. They are of all runs, or each is
@@ -18,9 +17,14 @@ import (
 // splitByName returns the files whose base names match a pattern, and the other files. It returns no match if no other
 // file would be left.
 func splitByName(files []string, name *regexp.Regexp) (matching, others []string) {
-	matching, others = lists.Split(files, func(file string) bool {
-		return name.MatchString(strings.TrimSuffix(path.Base(file), path.Ext(file)))
-	})
+	for _, file := range files {
+		if name.MatchString(strings.TrimSuffix(path.Base(file), path.Ext(file))) {
+			matching = append(matching, file)
+		} else {
+			others = append(others, file)
+		}
+	}
+
 	if len(others) == 0 {
 		return nil, files
 	}

@@ -272,9 +272,9 @@ func TestRefusedSubmission(t *testing.T) {
 	assert.Equal(t, "x\nx\nx\n", string(lines), "one line for each call of the command")
 }
 
-// A user's command submits two parts one by one. It refuses the first part three times, within 3 s, while the submission
-// of the second part takes longer. Expected: the run ends with the error, and the command is called once for the second
-// part.
+// A user's command submits two parts one by one. It refuses the first part three times, within 3 s, while the
+// submission of the second part takes longer. Expected: the run ends with the error, and the command is called once for
+// the second part.
 func TestRefusedSubmissionOfOne(t *testing.T) {
 	dir := t.TempDir()
 	tried := filepath.Join(dir, "tried")

@@ -132,8 +132,8 @@ func (e *Executor) sayWaiting(now time.Time) {
 	e.saidWaiting = true
 	oldest := e.parts[0].submission
 	asked := *oldest // the goroutine must not read what the loop writes
-	waiting := fmt.Sprintf("nothing runs: %s submitted by %q %.0f s ago, and none has begun. ", count(len(e.parts), "part"),
-		strings.Join(oldest.command, " "), now.Sub(oldest.accepted).Seconds())
+	waiting := fmt.Sprintf("nothing runs: %s submitted by %q %.0f s ago, and none has begun. ",
+		count(len(e.parts), "part"), strings.Join(oldest.command, " "), now.Sub(oldest.accepted).Seconds())
 	advice := fmt.Sprintf("If they ended, see whether the nodes can run %s and write to %s. To submit them again, "+
 		"interrupt and run again", filepath.Join(e.root, "bin"), e.partsDir())
 
