@@ -3,7 +3,6 @@ package engine
 import (
 	"encoding/json"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -55,25 +54,4 @@ func TestJournal(t *testing.T) {
 	var failed Line
 	require.NoError(t, json.Unmarshal([]byte(lines[1]), &failed))
 	assert.Equal(t, "x"+strings.Repeat("é", (journalText-1)/2)+" …", failed.Text)
-}
-
-// Tail returns the last lines of a log. If the log ends with a panic, it returns the
-// lines from the panic on, because only stacks follow.
-func TestTail(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "log")
-
-	stack := strings.Repeat("goroutine 1 [running]:\n", 30)
-	for in, want := range map[string]string{
-		"":                                   "",
-		"a\nb\n":                             "a\nb",
-		"a\nb\nc\nd":                         "b\nc\nd",
-		"a\npanic: no\n\n" + stack:           "panic: no\n\ngoroutine 1 [running]:",
-		"panic: 1\nfatal error: 2\n" + stack: "fatal error: 2\ngoroutine 1 [running]:\ngoroutine 1 [running]:",
-		"x\xff":                              "x?",
-	} {
-		require.NoError(t, os.WriteFile(path, []byte(in), 0o644))
-		assert.Equal(t, want, Tail(path, 3), "%q", in)
-	}
-
-	assert.Empty(t, Tail(path+"none", 3), "no such file")
 }

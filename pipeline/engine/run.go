@@ -172,7 +172,8 @@ func newRunner(s *store, plan *Plan, options Options, statuses map[string]*Statu
 	run := &runner{
 		store: s, plan: plan, options: options, statuses: statuses, level: map[*Task]float64{}, near: map[*Task]bool{},
 		passed: map[string]passed{}, unbegun: map[*Task]bool{}, wait: map[*Task]int{}, users: map[string][]*Task{},
-		making: map[string]bool{}, made: map[string]bool{}, stats: map[string]*StageSummary{}, res: &Result{store: s, statuses: statuses},
+		making: map[string]bool{}, made: map[string]bool{}, stats: map[string]*StageSummary{},
+		res:  &Result{store: s, statuses: statuses},
 		gate: make(chan struct{}, max(64, options.Jobs)),
 	}
 
