@@ -296,8 +296,28 @@ func (f *file) beginSegment(s *segment) error {
 // complete checks that the current segment has as many rows as its header states. If it has fewer, complete returns an
 // error or adds a warning, depending on the options.
 func (f *file) complete() error {
-	if f.current == nil || f.header["Multi_Headings"] != "Yes" {
-		return nil // all segments share one header, which does not state the rows of this segment
+	if f.current == nil {
+		return nil
+	}
+
+	stated := f.statedRows()
+	rows := f.rows - f.start
+	if rows >= stated {
+		return nil
+	}
+
+	warnings, err := raw.Short(f.src, f.o, f.current.begin, fmt.Sprintf(
+		"the header claims %d samples, there are %d", stated, rows), "samples", f.rows > 0)
+	f.warnings = append(f.warnings, warnings...)
+
+	return err
+}
+
+// statedRows returns the number of rows that the header of the current segment states, and 0 if it states none: if all
+// segments share one header, it does not state the rows of this segment.
+func (f *file) statedRows() int64 {
+	if f.header["Multi_Headings"] != "Yes" {
+		return 0
 	}
 
 	stated := int64(0)
@@ -307,26 +327,34 @@ func (f *file) complete() error {
 		}
 	}
 
-	rows := f.rows - f.start
-	if rows >= stated {
-		return nil
-	}
-
-	warnings, err := raw.Short(f.src, f.o, f.current.begin, fmt.Sprintf(
-		"the header claims %d samples, there are %d", stated, rows), "samples", true)
-	f.warnings = append(f.warnings, warnings...)
-
-	return err
+	return stated
 }
 
 // readRows counts the rows of a block, up to a blank line or the end of the file, marks some of them, and notes where
-// the cells of each column end.
+// the cells of each column end. It leaves out a last row that is cut short.
 func (f *file) readRows() error {
+	var last, before rowForm // of the last row, and of the row before it
+	var lastBegin int64      // offset of the last row
+	ends := slices.Clone(f.ends)
+
 	for n := 0; ; n++ {
 		line, begin, err := f.lines.Next()
 		isEOF := errors.Is(err, io.EOF)
 		if err != nil && !isEOF {
 			return err
+		}
+
+		if isEOF && n > 0 {
+			isCut, err := f.isCutShort(lastBegin, last, before)
+			if err != nil {
+				return err
+			}
+
+			if isCut {
+				f.rows--
+				f.ends = ends
+				n--
+			}
 		}
 
 		if isEOF || isBlank(line, f.separator) {
@@ -338,6 +366,11 @@ func (f *file) readRows() error {
 			f.marks = append(f.marks, lines.Mark{Offset: begin, Row: f.rows})
 		}
 
+		before = last
+		last = f.formOf(line)
+		lastBegin = begin
+		copy(ends, f.ends)
+
 		f.rows++
 
 		for i := range f.ends {
@@ -348,6 +381,50 @@ func (f *file) readRows() error {
 			}
 		}
 	}
+}
+
+// rowForm is the form of a row. LabVIEW writes all rows of a segment in one form.
+type rowForm struct {
+	cells    int
+	decimals int // characters behind the decimal sign of the last cell
+}
+
+// formOf returns the form of a row.
+func (f *file) formOf(line []byte) rowForm {
+	form := rowForm{cells: bytes.Count(line, f.separator) + 1}
+	lastCell := line[bytes.LastIndex(line, f.separator)+1:]
+	if i := bytes.IndexByte(lastCell, f.decimal); i >= 0 {
+		form.decimals = len(lastCell) - i - 1
+	}
+
+	return form
+}
+
+// isCutShort reports whether the last row of the file, which begins at an offset, is cut short: it does not end with a
+// line feed, and it is shorter than the row before or comes before the last row that the header states. If the header
+// states no rows, isCutShort returns an error or adds a warning, depending on the options.
+func (f *file) isCutShort(begin int64, last, before rowForm) (bool, error) {
+	hasEnd, err := lines.HasLastLineEnd(f.src)
+	if err != nil || hasEnd {
+		return false, err
+	}
+
+	rows := f.rows - f.start
+	stated := f.statedRows()
+	isShorter := last.cells < before.cells || last.decimals < before.decimals
+	if rows >= stated && !isShorter {
+		return false, nil
+	}
+
+	if rows <= stated {
+		return true, nil // complete says how many rows are there without this one
+	}
+
+	warnings, err := raw.Short(f.src, f.o, begin, "the last row is shorter than the row before, and has no line end",
+		"whole rows", f.rows > 1)
+	f.warnings = append(f.warnings, warnings...)
+
+	return true, err
 }
 
 // endBlock counts a block of n rows that ends, and the columns that do not fill its last rows.

@@ -108,7 +108,7 @@ func TestRefused(t *testing.T) {
 	}{
 		{b[:100], "expected ***End_of_Header***, found the end of the file"},
 		{b[:400], "expected a line that begins with X_Value, found the end of the file"},
-		{b[:len(b)-100], "the header claims 21 samples, there are 17"},
+		{b[:len(b)-100], "the header claims 21 samples, there are 16 (copy the file again"},
 		{b[:bytes.Index(b, []byte("X_Value"))+40], "the header claims 21 samples, there are 0"},
 		{replaced(t, b, "X_Columns\tNo", "X_Columns\tTwo"), "expected X_Columns No, One or Multi, found Two"},
 		{otherNames, "expected segments of the same channels"},
@@ -126,13 +126,51 @@ func TestRateOfFewDigits(t *testing.T) {
 	assert.Equal(t, "rate-digits", ingesttest.Codes(info.Warnings))
 }
 
-// With truncated: use, a file that is cut short has the rows that are whole.
+// With truncated: use, a file that is cut short anywhere in its last rows has the rows that are whole. A row ends with
+// a line end. The last row of the file may lack the line end if all its digits are there, and if the header does not
+// state further rows. Expected: the rows are counted in the bytes of the file.
 func TestTruncatedUse(t *testing.T) {
-	b := ingesttest.Testdata(t, "no_x.lvm")
-	info := ingesttest.Open(t, Format, b[:len(b)-100], ingest.Options{Truncated: "use"}).Info()
+	counted := ingesttest.Testdata(t, "no_x.lvm") // its header states 21 rows
+	uncounted := replaced(t, counted, "Multi_Headings\tYes", "Multi_Headings\tNo")
+	whole := ingesttest.ReadAll(t, ingesttest.Open(t, Format, counted, ingest.Options{}))
 
-	assert.EqualValues(t, 17, info.Channels[0].Samples)
-	assert.Equal(t, "truncated", ingesttest.Codes(info.Warnings))
+	check := func(file []byte, rows int, warnings string, cut int) {
+		t.Helper()
+
+		r := ingesttest.Open(t, Format, file, ingest.Options{Truncated: "use"})
+		require.EqualValues(t, rows, r.Info().Channels[0].Samples, "%d bytes cut: rows", cut)
+		assert.Equal(t, warnings, ingesttest.Codes(r.Info().Warnings), "%d bytes cut: warnings", cut)
+
+		for c, x := range ingesttest.ReadAll(t, r) {
+			require.Equal(t, whole[c][:rows], x, "%d bytes cut: channel %d", cut, c+1)
+		}
+	}
+
+	for cut := 1; cut <= 100; cut++ {
+		b := counted[:len(counted)-cut]
+		rows := bytes.Count(b[bytes.Index(b, []byte("X_Value")):], []byte("\n")) - 1
+		gone := counted[len(b):]
+		lacksLineEnd := gone[0] == '\n' || bytes.HasPrefix(gone, []byte("\r\n"))
+
+		lastRows := rows
+		if lacksLineEnd {
+			lastRows++
+		}
+
+		warnings := "truncated"
+		hasPart := len(bytes.TrimSpace(b[bytes.LastIndexByte(b, '\n')+1:])) > 0 // of a row
+		if lacksLineEnd || !hasPart {
+			warnings = ""
+		}
+
+		check(uncounted[:len(uncounted)-cut], lastRows, warnings, cut)
+
+		if lastRows == 21 {
+			check(b, 21, "", cut)
+		} else {
+			check(b, rows, "truncated", cut)
+		}
+	}
 }
 
 // A cell that is not a number is an error when its channel is read, not when the file is opened.

@@ -15,7 +15,6 @@ import (
 	"doubletake/ingest"
 	"doubletake/ingest/fault"
 	"doubletake/ingest/format/internal/lines"
-	"doubletake/ingest/format/internal/raw"
 )
 
 // Format is delimited text. It reads files without binary bytes.
@@ -292,13 +291,9 @@ func (t *Reader) isCutShort(last mark, rows int64, o ingest.Options) (bool, erro
 		return false, nil
 	}
 
-	var end [1]byte
-	if err := raw.ReadFull(t.src, end[:], t.src.Size-1); err != nil {
-		return false, &fault.Error{Path: t.path, Place: "the last byte", Err: fmt.Errorf("read: %w", err)}
-	}
-
-	if end[0] == '\n' {
-		return false, nil
+	hasEnd, err := lines.HasLastLineEnd(t.src)
+	if err != nil || hasEnd {
+		return false, err
 	}
 
 	t.seek(last)

@@ -148,14 +148,14 @@ func (d *record) widths() []int {
 	return []int{13, 20, 13, 20}
 }
 
-// count returns the number of values in a line: the fields up to the last that is not blank.
-func (l *decimals) count(b []byte) int64 {
-	b = bytes.TrimRight(b, blanks)
+// count returns the number of values in a line: the fields up to the last that is not blank. isWhole reports whether
+// the last value has all its columns.
+func (l *decimals) count(line []byte) (n int64, isWhole bool) {
+	line = bytes.TrimRight(line, blanks)
 
-	n := int64(0)
 	end := 0
 	for _, width := range l.widths {
-		if end >= len(b) {
+		if end >= len(line) {
 			break
 		}
 
@@ -163,7 +163,7 @@ func (l *decimals) count(b []byte) int64 {
 		n++
 	}
 
-	return n
+	return n, len(line) >= end
 }
 
 // text counts the numbers of a record in text, which begin at f.lines.Offset(), and goes behind the delimiter after
@@ -177,14 +177,27 @@ func (f *file) text(d *record) error {
 	}
 
 	values := int64(0)
+	isWhole := true // the last number has all its columns
 	for n := 0; ; n++ {
 		line, begin, err := f.lines.Next()
-		if err != nil && !errors.Is(err, io.EOF) {
+		isEOF := errors.Is(err, io.EOF)
+		if err != nil && !isEOF {
 			return err
 		}
 
 		l.end = begin
-		if err != nil || isDelimiter(line) {
+		if isEOF && !isWhole { // the file may end within the last number
+			hasEnd, err := lines.HasLastLineEnd(f.src)
+			if err != nil {
+				return err
+			}
+
+			if !hasEnd {
+				values--
+			}
+		}
+
+		if isEOF || isDelimiter(line) {
 			break
 		}
 
@@ -192,7 +205,9 @@ func (f *file) text(d *record) error {
 			l.marks = append(l.marks, lines.Mark{Offset: begin, Row: values})
 		}
 
-		values += l.count(line)
+		var count int64
+		count, isWhole = l.count(line)
+		values += count
 	}
 
 	d.plane = l

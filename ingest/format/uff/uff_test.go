@@ -204,6 +204,29 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// With truncated: use, a text that is cut short anywhere has the numbers that are whole: a part of a number is another
+// number. Expected: the numbers are counted in the bytes of the file, which has four of 20 columns in a line.
+func TestTruncatedText(t *testing.T) {
+	b := ingesttest.Testdata(t, "text_even_real.uff")
+	whole := ingesttest.ReadAll(t, ingesttest.Open(t, Format, b, ingest.Options{}))[0]
+	require.Len(t, whole, 23)
+
+	last := bytes.LastIndex(b, []byte("\n    -1"))
+	for end := last - 150; end < last; end++ {
+		r := ingesttest.Open(t, Format, b[:end], ingest.Options{Truncated: "use"})
+		assert.Equal(t, "truncated", ingesttest.Codes(r.Info().Warnings), "%d bytes: warnings", end)
+
+		missing := (len(bytes.ReplaceAll(b[end:last], []byte("\n"), nil)) + 19) / 20
+		require.Equal(t, whole[:23-missing], ingesttest.ReadAll(t, r)[0], "%d bytes: samples", end)
+	}
+
+	for end := last; end < len(b); end++ { // only the delimiter is missing
+		r := ingesttest.Open(t, Format, b[:end], ingest.Options{})
+		assert.Empty(t, r.Info().Warnings, "%d bytes: warnings", end)
+		require.Equal(t, whole, ingesttest.ReadAll(t, r)[0], "%d bytes: samples", end)
+	}
+}
+
 // A binary record may end with the file, without a delimiter behind it.
 func TestNoLastDelimiter(t *testing.T) {
 	b := testfile.Read(t, "testdata/binary_even_real.uff")

@@ -173,6 +173,15 @@ func (r *Reader) skip() error {
 	}
 }
 
+// HasLastLineEnd reports whether the last line of a file ends with a line feed. The last line of a file that is cut
+// short seldom does.
+func HasLastLineEnd(src ingest.Source) (bool, error) {
+	var last [1]byte
+	err := raw.ReadHeader(src, last[:], src.Size-1, "the end of a line")
+
+	return last[0] == '\n', err
+}
+
 // Mark is a place in a table to which a reader can return.
 type Mark struct {
 	Offset int64 // offset in the file at which the line of the row begins
