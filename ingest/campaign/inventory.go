@@ -177,7 +177,8 @@ func (v *Inventory) Settle(source *Source) error {
 		return err
 	}
 
-	for i := range v.Files { // who reads the file reports contradictions and conditions that cannot be derived
+	// Contradictions, and conditions that cannot be derived, are reported when the file is read.
+	for i := range v.Files {
 		file := &v.Files[i]
 		file.Known, _ = source.Known(file.Name, &file.Facts)
 		file.Nominal = source.nominal(file.Named)

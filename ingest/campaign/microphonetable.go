@@ -152,7 +152,7 @@ func (m *Microphones) readChannels(path string) error {
 // messages.
 func (m *Microphones) addChain(path string, row ConditionRow) error {
 	for _, cond := range row.Given() {
-		if cond.IsName {
+		if cond.IsName || !slices.Contains(chainConditions, cond.Column) {
 			continue
 		}
 
@@ -165,4 +165,29 @@ func (m *Microphones) addChain(path string, row ConditionRow) error {
 	}
 
 	return nil
+}
+
+// WithChannels returns the table joined with a table of channels: each row becomes a row for each channel, or for the
+// channel that it names. If c is nil, WithChannels returns the table of channels.
+func (c *Conditions) WithChannels(channels *Conditions) *Conditions {
+	if c == nil {
+		return channels
+	}
+
+	joined := *c
+	joined.Rows = nil
+	joined.Names = slices.Concat(c.Names, channels.Names)
+	joined.Labels = slices.Concat(c.Labels, channels.Labels)
+	for _, r := range c.Rows {
+		for _, own := range channels.Rows {
+			if r.Channel == "" || r.Channel == own.Channel {
+				row := r
+				row.Channel = own.Channel
+				row.States = slices.Concat(r.States, own.States)
+				joined.Rows = append(joined.Rows, row)
+			}
+		}
+	}
+
+	return &joined
 }

@@ -133,7 +133,7 @@ func (s *Source) nominal(named []condition.Condition) map[string]float64 {
 		}
 	}
 
-	_ = s.convert(numbers, names) // who reads the file reports conditions that cannot be derived
+	_ = s.convert(numbers, names) // conditions that cannot be derived are reported when the file is read
 
 	return numbers
 }

@@ -58,7 +58,7 @@ const sampledBytes = 1 << 16
 
 // EstimateRows estimates the number of rows of the table. It returns 0 if no file can be read.
 func (t *ResultTable) EstimateRows() float64 {
-	columns := len(t.Options.Inputs) + len(t.Options.Y1) + len(t.Options.Y2)
+	columns := len(t.Options.Inputs) + len(t.Options.Y1) + len(t.Options.Y2) + len(t.Options.Repeats)
 	rows := 0.0
 	for _, file := range t.Files {
 		rows += estimateRows(file.Path, columns)

@@ -71,6 +71,8 @@ func TestEstimateRows(t *testing.T) {
 
 	binary := write("table.npy", strings.Repeat("\x00", 24*700))
 	require.InDelta(t, 700, binary.EstimateRows(), 1)
+	binary.Options = TableOptions{Inputs: []string{"a"}, Repeats: []string{"y", "z"}}
+	require.InDelta(t, 700, binary.EstimateRows(), 1)
 
 	missing := ResultTable{Files: []TableFile{{Path: filepath.Join(dir, "none.csv")}}}
 	require.Zero(t, missing.EstimateRows())

@@ -11,7 +11,7 @@ import (
 // With Channel it leaves out only one channel of these files or recordings.
 type Exclusion struct {
 	Files   string    `path:"yes"` // a name or a glob; "" if Where is set
-	Where   Predicate // conditions, all of which must be met; nil if Files is set
+	Where   Predicate // conditions, all of which must be met, with tolerances of its own; nil if Files is set
 	Channel string    // name or number from 1; "": all channels
 	Reason  string    // for the page; "": not given
 }
