@@ -17,6 +17,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -42,13 +43,14 @@ var phrases = []phrase{
 	{"is no, are no", regexp.MustCompile(`(?i)\b(is|are|was|were) no\b`), [3]string{"1.3", ".5", ".5"}, ".5"},
 }
 
-// A place is one line of text with its position.
+// A place is a paragraph of text in one line, with the position of its first line. A phrase may have a line break.
 type place struct {
 	position string
 	text     string
 }
 
-// texts are the lines that are counted: comments of Go files, and paragraphs of documents.
+// texts are the paragraphs that are counted: of comments of Go files and of documents, with headings and rows of
+// tables.
 type texts struct {
 	comments  []place
 	documents []place
@@ -93,30 +95,30 @@ func run(list string) error {
 }
 
 // rate returns how often the phrase occurs in 1,000 words.
-func (p phrase) rate(lines []place, words int) float64 {
+func (p phrase) rate(paragraphs []place, words int) float64 {
 	n := 0
-	for _, line := range lines {
-		n += len(p.pattern.FindAllString(line.text, -1))
+	for _, paragraph := range paragraphs {
+		n += len(p.pattern.FindAllString(paragraph.text, -1))
 	}
 
 	return 1000 * float64(n) / float64(max(1, words))
 }
 
-// words counts the words of lines.
-func words(lines []place) int {
+// words counts the words of paragraphs.
+func words(paragraphs []place) int {
 	n := 0
-	for _, line := range lines {
-		n += len(strings.Fields(line.text))
+	for _, paragraph := range paragraphs {
+		n += len(strings.Fields(paragraph.text))
 	}
 
 	return n
 }
 
-// printPlaces prints each line that has a phrase.
+// printPlaces prints each paragraph that has a phrase.
 func printPlaces(found texts, list string) error {
 	if list == "X is" {
-		for _, line := range found.verbless {
-			fmt.Printf("%s: %s\n", line.position, line.text)
+		for _, comment := range found.verbless {
+			fmt.Printf("%s: %s\n", comment.position, comment.text)
 		}
 
 		return nil
@@ -127,9 +129,9 @@ func printPlaces(found texts, list string) error {
 			continue
 		}
 
-		for _, line := range append(found.comments, found.documents...) {
-			if p.pattern.MatchString(line.text) {
-				fmt.Printf("%s: %s\n", line.position, line.text)
+		for _, paragraph := range slices.Concat(found.comments, found.documents) {
+			if p.pattern.MatchString(paragraph.text) {
+				fmt.Printf("%s: %s\n", paragraph.position, paragraph.text)
 			}
 		}
 
@@ -139,7 +141,7 @@ func printPlaces(found texts, list string) error {
 	return fmt.Errorf("no row of the table contains %q", list)
 }
 
-// read reads all tracked Go files and documents outside docs/research and testdata.
+// read reads the tracked Go files and documents below the working directory, without docs/research and testdata.
 func (t *texts) read() error {
 	listed, err := exec.Command("git", "ls-files", "*.go", "*.md").Output()
 	if err != nil {
@@ -175,13 +177,9 @@ func (t *texts) readGo(path string) error {
 	}
 
 	for _, group := range file.Comments {
-		for _, comment := range group.List {
-			position := set.Position(comment.Pos())
-			for i, line := range strings.Split(comment.Text, "\n") {
-				text := strings.TrimSpace(strings.TrimLeft(line, "/* \t"))
-				t.comments = append(t.comments, place{fmt.Sprintf("%s:%d", path, position.Line+i), text})
-			}
-		}
+		first := set.Position(group.Pos()).Line
+		text := group.Text() // without directives such as //go:build
+		t.comments = append(t.comments, paragraphs(path, first, text)...)
 	}
 
 	for _, declaration := range file.Decls {
@@ -192,13 +190,33 @@ func (t *texts) readGo(path string) error {
 
 		t.functions++
 		first, _, _ := strings.Cut(function.Doc.Text(), "\n")
-		verb := strings.Fields(first)
-		if len(verb) > 1 && verb[0] == function.Name.Name && (verb[1] == "is" || verb[1] == "are") {
+		words := strings.Fields(first)
+		if len(words) > 1 && words[0] == function.Name.Name && (words[1] == "is" || words[1] == "are") {
 			t.verbless = append(t.verbless, place{set.Position(function.Pos()).String(), first})
 		}
 	}
 
 	return nil
+}
+
+// paragraphs returns the paragraphs of a text, which empty lines separate. The text begins at a line of a file.
+func paragraphs(path string, first int, text string) []place {
+	var found []place
+	isOpen := false
+	for i, line := range strings.Split(text, "\n") {
+		line = strings.TrimSpace(line)
+		switch {
+		case line == "":
+			isOpen = false
+		case isOpen:
+			found[len(found)-1].text += " " + line
+		default:
+			isOpen = true
+			found = append(found, place{fmt.Sprintf("%s:%d", path, first+i), line})
+		}
+	}
+
+	return found
 }
 
 // readDocument adds the paragraphs of one document, without its blocks of code.
@@ -208,18 +226,20 @@ func (t *texts) readDocument(path string) error {
 		return err
 	}
 
-	code := false
-	for i, line := range strings.Split(string(content), "\n") {
-		if strings.HasPrefix(strings.TrimSpace(line), "```") {
-			code = !code
-
-			continue
+	isCode := false
+	lines := strings.Split(string(content), "\n")
+	for i, line := range lines {
+		isFence := strings.HasPrefix(strings.TrimSpace(line), "```")
+		if isFence {
+			isCode = !isCode
 		}
 
-		if !code {
-			t.documents = append(t.documents, place{fmt.Sprintf("%s:%d", path, i+1), line})
+		if isFence || isCode {
+			lines[i] = ""
 		}
 	}
+
+	t.documents = append(t.documents, paragraphs(path, 1, strings.Join(lines, "\n"))...)
 
 	return nil
 }

@@ -12,7 +12,8 @@ import (
 	"doubletake/train/numbers"
 )
 
-// runExport writes tables of a work directory to files of another format.
+// runExport writes tables of a work directory to files of another format. The tables that it wrote before an error
+// stay. The text for people names the file of each table, and the JSON also names the file with its metadata.
 func runExport(c *call) error {
 	format := c.String("format")
 	if format == "" {

@@ -4,7 +4,7 @@ package app
 
 import "os"
 
-// terminal reports whether a file is a terminal, which understands colours.
+// terminal reports whether a file is a character device, as terminals are. /dev/null is one too, and takes any text.
 func terminal(f *os.File) bool {
 	fi, err := f.Stat()
 	return err == nil && fi.Mode()&os.ModeCharDevice != 0
