@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"doubletake/ingest"
+	"doubletake/ingest/campaign"
 	"doubletake/ingest/condition"
 	"doubletake/ingest/setting"
 	"doubletake/train/experiment"
@@ -103,6 +104,17 @@ func (e *Entry) Variants() Variants {
 // Roles returns the roles that the experiment, its variants and the splits of the command line give to columns.
 func (e *Entry) Roles() condition.Roles {
 	return e.Variants().Roles(&e.Experiment, e.Asked)
+}
+
+// Inventory returns the inventory of the experiment's campaign, without files.
+func (e *Entry) Inventory() *campaign.Inventory {
+	inventory := campaign.NewInventory(e.Ingest, e.Project())
+	inventory.Settings.Exclude = e.Exclusions()
+	inventory.Roles = e.Roles()
+	inventory.Inputs = e.Variants().Inputs()
+	inventory.Mentions = e.Mentions
+
+	return inventory
 }
 
 // TakeNames removes the labels, which are columns of names, from the network's inputs and adds them to the things,

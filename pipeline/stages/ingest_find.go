@@ -1,27 +1,15 @@
 package stages
 
 import (
-	"doubletake/ingest/campaign"
 	"doubletake/pipeline/engine"
 	"doubletake/pipeline/stages/plan"
 	"doubletake/report/pairs"
 )
 
-// newInventory returns the inventory of an experiment's campaign, without files.
-func newInventory(exp plan.Experiment) *campaign.Inventory {
-	inventory := campaign.NewInventory(exp.Ingest, exp.Project())
-	inventory.Settings.Exclude = exp.Exclusions()
-	inventory.Roles = exp.Roles()
-	inventory.Inputs = exp.Variants().Inputs()
-	inventory.Mentions = exp.Mentions
-
-	return inventory
-}
-
 // findFiles finds the raw files of an experiment: the files that the tasks of stage simulate write, or the files that
 // the configuration names.
 func findFiles(exp plan.Experiment, sim simulateResult) (*Recordings, error) {
-	inventory := newInventory(exp)
+	inventory := exp.Inventory()
 	r := &Recordings{Source: &Source{inventory: inventory, DSP: exp.DSP}}
 	find := inventory.FindFiles
 	if sim.Campaign != nil {

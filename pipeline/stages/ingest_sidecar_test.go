@@ -67,17 +67,3 @@ func TestSidecars(t *testing.T) {
 		refused(t, changed, c.ingest, `{triplets: split-half-spectrum}`, c.want)
 	}
 }
-
-// Recordings without wind may be among the files and are none of the campaign.
-func TestTaresAmongFiles(t *testing.T) {
-	files := map[string]string{
-		"a.csv": "Fx\n1\n2\n", "off1.csv": "Fx\n1\n2\n",
-		"c.txt": "file,alpha_deg,tare\na.csv,3,off1.csv\n",
-	}
-
-	b := planFiles(t, files,
-		`{files: "*.csv", conditions: c.txt, columns: {lift_n: Fx}, balance: {tare: {column: tare, interpolation: mean}}}`,
-		`{triplets: split-halves}`)
-	require.Len(t, b.Recordings.Files, 1, "recordings %v", b.Recordings.Files)
-	assert.Equal(t, "a.csv", b.Recordings.Files[0].Name, "recordings %v", b.Recordings.Files)
-}

@@ -119,7 +119,7 @@ func simulatedTable(exp plan.Experiment, sim simulateResult) *Pairs {
 		raw: []plan.RawFile{{Name: f.Output, Dep: &f}}, ResultTable: campaign.ResultTable{Toy: &toy}, id: f.Output,
 		spec: setting.Table{Inputs: []string{"x"}, Y1: []string{"y_1"}, Y2: []string{"y_2"}, Pairs: "synthetic"},
 	}
-	settings := newInventory(exp).Settings
+	settings := exp.Inventory().Settings
 	settings.Table = &p.spec
 	p.Files = make([]campaign.TableFile, 1)
 	p.Options = campaign.NewTableOptions(&settings, exp.Roles(), exp.Variants().Stated())
@@ -134,7 +134,7 @@ func findTable(exp plan.Experiment, sim simulateResult, res *ingestResult) (*Pai
 		return simulatedTable(exp, sim), nil
 	}
 
-	inventory := newInventory(exp)
+	inventory := exp.Inventory()
 	if err := inventory.FindFiles(); err != nil {
 		return nil, exp.Located("ingest", err)
 	}

@@ -1,4 +1,4 @@
-package stages
+package campaign_test
 
 import (
 	"strings"
@@ -154,7 +154,7 @@ var tareForms = []struct {
 // Each form finds the recordings without wind that its names show, or is refused.
 func TestTareForms(t *testing.T) {
 	require.GreaterOrEqual(t, len(tareForms), 20)
-	x := npyFile(count(100, 1), count(100, 2))
+	x := samples(100, 1, 2)
 	for _, form := range tareForms {
 		t.Run(form.name, func(t *testing.T) {
 			files := map[string]string{"m.csv": "Fx,1,2\nFz,3,4\n"}
@@ -176,9 +176,8 @@ func TestTareForms(t *testing.T) {
 				`rate_hz: 1000, columns: {fx_n: Fx, fz_n: Fz}, axes: body, balance: {voltages: ["1", "2"], ` +
 				`matrix_file: m.csv, blockage: none, angle: alpha_deg, tare: {interpolation: mean, file: "` + form.file +
 				`.npy"` + after + `}}}`
-			const halves = "{triplets: split-halves}"
-			exp := campaignIn(t, files, ingest, halves)
-			result, err := planIngest(exp, simulateResult{})
+			const halves = "split-halves"
+			inventory, err := trySettled(t, files, ingest, halves)
 			if form.refusal != "" {
 				require.ErrorContains(t, err, form.refusal)
 				return
@@ -186,7 +185,7 @@ func TestTareForms(t *testing.T) {
 
 			require.NoError(t, err)
 			found := map[string]string{}
-			for _, file := range result.Recordings.Files {
+			for _, file := range inventory.Files {
 				var tares []string
 				for _, tare := range file.Tares {
 					tares = append(tares, strings.TrimSuffix(tare, ".npy"))
