@@ -42,12 +42,10 @@ func planReport(exp plan.Experiment, ing ingestResult, trip dspResult, trained t
 	exp.Train.Splits = trained.Splits
 	x := &reportStage{exp: exp, ing: ing, trip: trip, trained: trained}
 	x.splits, x.final = trained.experiment.Trained()
-	x.deps = x.dependencies()
 	folder := exp.Published("report", "report")
 	t := &engine.Task{
-		ID: ReportTask(exp.Name), Stage: "report", Version: reportVersion, Local: x.local(), Deps: x.deps, Weight: x.weight(),
-		Config:   slices.Concat(x.settings()...),
-		Replaces: ing.Shards != nil, Run: x.run,
+		ID: ReportTask(exp.Name), Stage: "report", Version: reportVersion, Local: x.local(), Weight: x.weight(),
+		Config: slices.Concat(x.settings()...), Deps: x.dependencies(), Replaces: ing.Shards != nil, Run: x.run,
 	}
 
 	if name := exp.Report.Compare; name != "" {
@@ -80,7 +78,6 @@ type reportStage struct {
 	trained trainResult
 	splits  []config.Split // trained splits that hold something out
 	final   []config.Split // trained splits that hold nothing out: final models
-	deps    []engine.Dep   // all outputs that the report reads
 }
 
 // dependencies lists the outputs of other tasks that the report reads.

@@ -65,34 +65,15 @@ type trainPlanner struct {
 func planTrain(exp plan.Experiment, ing ingestResult, trip dspResult) (result trainResult, err error) {
 	pl := &trainPlanner{exp: exp, ing: ing, trip: trip}
 	pl.experiment = pairs.Divider{Experiment: experimentOf(exp, &pl.ing), Tolerances: exp.Ingest.Tolerances}
-	result = trainResult{
-		Splits: exp.Train.Splits, Inner: map[string][]config.Split{}, Fits: make([]bool, len(exp.Asked)), trainPlanner: pl,
+	fits, err := pl.experiment.Settle(exp.Asked, exp.File.Resolve)
+	if err != nil {
+		return trainResult{}, exp.Located("train", err)
 	}
+
+	pl.exp.Train.Splits = pl.experiment.Splits
+	result = trainResult{Splits: pl.experiment.Splits, Inner: map[string][]config.Split{}, Fits: fits, trainPlanner: pl}
 	if len(exp.Train.Inputs) == 0 {
 		return result, nil
-	}
-
-	result.Splits, err = pl.experiment.Expand(exp.Train.Splits, experiment.RefuseUnknown)
-	if err != nil {
-		return trainResult{}, exp.Located("train", err)
-	}
-
-	for i, asked := range exp.Asked {
-		result.Splits, result.Fits[i], err = pl.experiment.Ask(result.Splits, asked)
-		if err != nil {
-			return trainResult{}, exp.Located("train", err)
-		}
-	}
-
-	pl.exp.Train.Splits = result.Splits
-	pl.experiment.Splits = result.Splits
-	err = pl.experiment.ReadPrior(exp.File.Resolve)
-	if err != nil {
-		return trainResult{}, exp.Located("train", err)
-	}
-
-	if err := pl.experiment.NumberThings(); err != nil {
-		return trainResult{}, err
 	}
 
 	pl.reads = pl.experiment.SettingsRead()
