@@ -22,8 +22,8 @@ func TestTarePattern(t *testing.T) {
 		`rate_hz: 1000, columns: {fx_n: Fx, fz_n: Fz}, axes: body, balance: {voltages: ["1", "2"], ` +
 		`matrix_file: m.csv, blockage: none, angle: alpha_deg, tare: {interpolation: mean, `
 	const halves = "split-halves"
-	inventory := settled(t, files, sections+`file: "tare1_m{m:text}_u{u_inf_m_s}.npy", after: "tare2_m{m}_u{u_inf_m_s}.npy", `+
-		"drift: mean}}}", halves)
+	const both = `file: "tare1_m{m:text}_u{u_inf_m_s}.npy", after: "tare2_m{m}_u{u_inf_m_s}.npy", drift: mean}}}`
+	inventory := settled(t, files, sections+both, halves)
 	require.Equal(t, []string{"a_m1_u20.npy", "a_m1_u30.npy", "a_m2_u20.npy"}, inventory.Names())
 	for _, file := range inventory.Files {
 		require.Len(t, file.Tares, 2, file.Name)
