@@ -4,9 +4,10 @@ import (
 	"doubletake/train/form"
 )
 
-// The costs below are seconds on one processor: an EPYC with AVX-512, while AVX2 takes up to 1.5 times as long. They
-// are measured: BenchmarkEstimates of package pipeline compares the estimates with the processor time of runs. Change
-// the costs if its ratios leave 0.5 to 2.
+// The costs below are seconds on one processor. They are measured: BenchmarkEstimates of package pipeline and the bench
+// docs/research/bench/scale compare the estimates with the processor time of runs. An EPYC with AVX-512 takes 0.5 to
+// 0.8 of the estimated time, and an older EPYC with AVX2 takes 1.4 to 2.0 times the estimated time. Change the costs if
+// the ratios of estimated to taken time leave 0.5 to 2.
 const (
 	// A network with few outcomes trains on one pair in one epoch in trainSeconds, and takes twice as long with
 	// trainOutcomes. It predicts one condition with few outcomes in estimateSeconds.
@@ -15,14 +16,14 @@ const (
 	estimateSeconds = 4e-5
 
 	// The evidence of a process of n conditions with k inputs takes n²·(pairSeconds + k·inputSeconds) + n³·cubeSeconds.
-	pairSeconds  = 0.4e-8
-	inputSeconds = 0.15e-8
-	cubeSeconds  = 1.2e-11
+	pairSeconds  = 0.57e-8
+	inputSeconds = 0.21e-8
+	cubeSeconds  = 1.7e-11
 
 	// A fitted process takes elementSeconds for each element of its covariance, and stepSeconds for each step of the
 	// factor or the inverse.
-	elementSeconds = 2.5e-8
-	stepSeconds    = 3e-11
+	elementSeconds = 3.6e-8
+	stepSeconds    = 4.3e-11
 )
 
 // These numbers repeat the bounds of the search for hyperparameters and of the calibration, as far as their time
