@@ -234,8 +234,7 @@ func (t *Reader) addChannels(rateHz float64) {
 // options allow it.
 func (t *Reader) countRows(o ingest.Options) error {
 	t.seek(mark{t.layout.dataOffset, t.layout.dataLine})
-	var last mark // of the last row
-	var rows int64
+	var latest []mark // of the last rows, at most cutRows
 	for {
 		_, ok, err := t.nextRow()
 		if err != nil {
@@ -246,48 +245,59 @@ func (t *Reader) countRows(o ingest.Options) error {
 			break
 		}
 
-		if rows%t.stride == 0 && len(t.marks) == maxMarks {
-			// Twice the distance, half the marks: memory stays the same.
-			for i := range maxMarks / 2 {
-				t.marks[i] = t.marks[2*i]
-			}
-
-			t.marks = t.marks[:maxMarks/2]
-			t.stride *= 2
+		if len(latest) == cutRows {
+			latest = append(latest[:0], latest[1:]...)
 		}
 
-		if rows%t.stride == 0 {
-			t.marks = append(t.marks, t.current)
-		}
-
-		last = t.current
-		rows++
+		latest = append(latest, t.current)
+		t.markRow()
+		t.rows++
 	}
 
-	if rows == 0 {
+	if t.rows == 0 {
 		return errorAt(t.path, t.lines.Line, "rows of numbers", "no data rows", "")
 	}
 
-	isCutShort, err := t.isCutShort(last, rows, o)
+	isCutShort, err := t.isCutShort(latest, o)
 	if err != nil {
 		return err
 	}
 
 	if isCutShort {
-		rows--
+		t.rows--
 	}
 
-	t.rows = rows
 	t.seek(t.marks[0])
 
 	return nil
 }
 
-// isCutShort reports whether the last row, which begins at last, is incomplete, as in a file that a crash cut off: it
-// has no end of line and too few cells. With Options.Truncated "use", it also warns that the row is left out, which the
-// caller does. Otherwise such a row is an error.
-func (t *Reader) isCutShort(last mark, rows int64, o ingest.Options) (bool, error) {
-	if rows < 2 || t.layout.log != nil {
+// markRow marks the current row, number rows, if it is a stride-th row.
+func (t *Reader) markRow() {
+	if t.rows%t.stride != 0 {
+		return
+	}
+
+	if len(t.marks) == maxMarks {
+		// Twice the distance, half the marks: memory stays the same.
+		for i := range maxMarks / 2 {
+			t.marks[i] = t.marks[2*i]
+		}
+
+		t.marks = t.marks[:maxMarks/2]
+		t.stride *= 2
+	}
+
+	if t.rows%t.stride == 0 {
+		t.marks = append(t.marks, t.current)
+	}
+}
+
+// isCutShort reports whether the last row is incomplete, as in a file that a crash cut off: it has no end of line, and
+// too few cells or a last number that is cut. latest are the marks of the last rows. With Options.Truncated "use",
+// isCutShort also warns that the row is left out, which the caller does. Otherwise such a row is an error.
+func (t *Reader) isCutShort(latest []mark, o ingest.Options) (bool, error) {
+	if len(latest) < 2 || t.layout.log != nil {
 		return false, nil
 	}
 
@@ -296,30 +306,106 @@ func (t *Reader) isCutShort(last mark, rows int64, o ingest.Options) (bool, erro
 		return false, err
 	}
 
-	t.seek(last)
-
-	line, _, err := t.lines.Next()
-	if err != nil && !errors.Is(err, io.EOF) {
+	cut, err := t.findCut(latest)
+	if err != nil || cut == nil {
 		return false, err
 	}
 
-	cells := len(t.layout.split(nil, line))
-	if cells >= t.layout.cols {
+	if o.Truncated != "use" {
+		return false, cut
+	}
+
+	t.warnf("truncated", "the last row (line %d) is cut short: it is left out", latest[len(latest)-1].line)
+
+	return true, nil
+}
+
+// findCut returns the error that tells where the last row is cut short, and nil if it has all cells and its last number
+// is whole.
+func (t *Reader) findCut(latest []mark) (*fault.Error, error) {
+	last := latest[len(latest)-1]
+
+	cells, err := t.cellsAt(last)
+	if err != nil {
+		return nil, err
+	}
+
+	column := len(cells)
+	found := ""
+	switch {
+	case len(cells) < t.layout.cols:
+		column++ // the first that is missing
+		found = fmt.Sprintf("%s of %d", fault.Plural(int64(len(cells)), "column"), t.layout.cols)
+	case len(cells) == t.layout.cols:
+		number := string(cells[len(cells)-1])
+		isCut, err := t.isCutNumber(number, latest[:len(latest)-1])
+		if err != nil || !isCut {
+			return nil, err
+		}
+
+		found = fmt.Sprintf("%q, which is shorter than the numbers above", number)
+	default:
+		return nil, nil
+	}
+
+	return &fault.Error{
+		Path:  t.path,
+		Place: fmt.Sprintf("line %d, column %d (%s)", last.line, column, t.layout.names[column-1]),
+		Found: found + ", then the end of the file",
+		Hint:  "the last row is cut short; truncated: use under ingest leaves it out",
+	}, nil
+}
+
+// cellsAt returns the cells of a row.
+func (t *Reader) cellsAt(row mark) ([][]byte, error) {
+	t.seek(row)
+
+	line, _, err := t.lines.Next()
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+
+	return t.layout.split(nil, line), nil
+}
+
+// A program that writes numbers in one format, such as %.6f or %e, writes equally many characters behind the decimal
+// sign. If the last number of a file has fewer, it is cut: 1.234 may have been 1.23456e-05.
+const (
+	cutRows     = 4 // the last row and the rows with which isCutNumber compares it
+	cutDecimals = 4 // fewest characters behind the decimal sign by which a format is recognised
+)
+
+// isCutNumber reports whether number, the last of the file, has fewer characters behind the decimal sign than the last
+// numbers of all rows before it, which have equally many.
+func (t *Reader) isCutNumber(number string, before []mark) (bool, error) {
+	if len(before) < cutRows-1 {
 		return false, nil
 	}
 
-	if o.Truncated != "use" {
-		return false, &fault.Error{
-			Path:  t.path,
-			Place: fmt.Sprintf("line %d, column %d (%s)", last.line, cells+1, t.layout.names[cells]),
-			Found: fmt.Sprintf("%s of %d, then the end of the file", fault.Plural(int64(cells), "column"), t.layout.cols),
-			Hint:  "the last row is cut short; truncated: use under ingest leaves it out",
+	format := -1 // characters behind the decimal sign of the rows before
+	for _, row := range before {
+		cells, err := t.cellsAt(row)
+		if err != nil {
+			return false, err
 		}
+
+		last := cells[len(cells)-1]
+		_, isNumber := t.layout.number(last)
+		decimals := t.countDecimals(string(last))
+		if !isNumber || decimals < cutDecimals || format >= 0 && decimals != format {
+			return false, nil
+		}
+
+		format = decimals
 	}
 
-	t.warnf("truncated", "the last row (line %d) is cut short: it is left out", last.line)
+	return t.countDecimals(number) < format, nil
+}
 
-	return true, nil
+// countDecimals returns the number of characters behind the decimal sign of a number.
+func (t *Reader) countDecimals(number string) int {
+	_, decimals, _ := strings.Cut(number, string(t.layout.decimal))
+	return len(decimals)
 }
 
 // Info implements ingest.Reader.
