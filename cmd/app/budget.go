@@ -34,6 +34,8 @@ func runBudget(c *call) error {
 		return err
 	}
 
+	printNotes(c.stderr, table.Notes)
+
 	budgets, err := budget.Compute(table, locate.Stated(experiment), options)
 	if err != nil {
 		return err

@@ -57,6 +57,7 @@ func FromPath(path string) Source {
 type Pairs struct {
 	*table.Table
 	Source
+	Notes []string // doubts about the cells of a table with columns OUTCOME_1 and OUTCOME_2
 }
 
 // Open reads the pairs. From a table with columns OUTCOME_1 and OUTCOME_2, it takes the columns of text whose names are
@@ -69,7 +70,7 @@ func (s Source) Open(texts []string) (*Pairs, error) {
 	case filepath.Ext(s.Path) == ".arrow":
 		pairs.Table, err = table.ReadVerified(s.Path)
 	default:
-		pairs.Table, err = readTable(s.Path, texts)
+		pairs.Table, pairs.Notes, err = readTable(s.Path, texts)
 	}
 
 	if errors.Is(err, fs.ErrNotExist) {

@@ -12,12 +12,13 @@ import (
 )
 
 // readTable reads pairs from columns NAME_1 and NAME_2, as ingest: {table: …} of a configuration does. It takes the
-// columns of text whose names are in texts, or all columns of text if texts is nil.
-func readTable(path string, texts []string) (*table.Table, error) {
+// columns of text whose names are in texts, or all columns of text if texts is nil. It returns the table, and notes
+// about cells that may have another meaning and rows that are left out.
+func readTable(path string, texts []string) (*table.Table, []string, error) {
 	files := []campaign.TableFile{{Path: path, Name: path}}
 	options, textColumns, err := campaign.ResolveTable(files[0], campaign.TableOptions{})
 	if err != nil {
-		return nil, withoutKeys(err)
+		return nil, nil, withoutKeys(err)
 	}
 
 	options.Labels = slices.DeleteFunc(textColumns, func(name string) bool {
@@ -26,10 +27,31 @@ func readTable(path string, texts []string) (*table.Table, error) {
 
 	read, err := campaign.ReadTables(files, options)
 	if err != nil {
-		return nil, withoutKeys(err)
+		return nil, nil, withoutKeys(err)
 	}
 
-	return Tabulate(read), nil
+	return Tabulate(read), notesOf(read), nil
+}
+
+// doubtCodes are the codes of warnings about numbers and rows. Other warnings are about columns of text, which need not
+// be conditions.
+var doubtCodes = []string{"thousands", "missing-code", "bare-number", "header-row", "truncated"}
+
+// notesOf returns the warnings of a table about its numbers and rows, without keys of a configuration.
+func notesOf(read *campaign.PairTable) []string {
+	var notes []string
+	for _, warning := range read.Warnings {
+		text, _, _ := strings.Cut(warning.Text, ", ingest: ")
+		if warning.Code == "missing-code" {
+			text += ", delete its row"
+		}
+
+		if slices.Contains(doubtCodes, warning.Code) {
+			notes = append(notes, warning.Path+": "+text)
+		}
+	}
+
+	return notes
 }
 
 // commandHint replaces a hint that names keys of a configuration, because a command that reads a table has no such

@@ -48,6 +48,31 @@ func TestRunColumn(t *testing.T) {
 	}
 }
 
+// A command tells people which numbers of a table it may have misread. A table without doubts has no notes.
+func TestNotesOfTables(t *testing.T) {
+	for content, want := range map[string][]string{
+		"speed,lift_1,lift_2\n1,2,3\n2,3,4\n":   nil,
+		"speed,date,lift_1,lift_2\n1,Mon,2,3\n": nil,
+		"speed,lift_1,lift_2\n1,2,3\n2,3,4\n3,-9999,5\n4,4,5\n": {
+			"line 4, column 2 (lift_1): -9999 is far from all others: if it is a code for no value, delete its row",
+		},
+		"speed;lift_1;lift_2\n900;2;3\n1.200;3;4\n1.500,5;4;5\n": {
+			`line 3, column 1 (speed): "1.200" is read as 1200, since the decimal sign is ','`,
+		},
+	} {
+		path := writeTable(t, content)
+		p, err := FromPath(path).Open(nil)
+		require.NoError(t, err, content)
+
+		var notes []string
+		for _, note := range want {
+			notes = append(notes, path+": "+note)
+		}
+
+		assert.Equal(t, notes, p.Notes, content)
+	}
+}
+
 // writeTable writes a table of pairs, and returns its path.
 func writeTable(t *testing.T, content string) string {
 	path := filepath.Join(t.TempDir(), "pairs.csv")

@@ -43,6 +43,7 @@ func (c *comparison) read() error {
 			return err
 		}
 
+		c.addNotes(pairTable.Notes...)
 		if err := c.takeColumns(pairTable); err != nil {
 			return err
 		}

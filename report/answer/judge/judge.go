@@ -69,7 +69,7 @@ func Judge(ctx context.Context, o Options) (report.Experiment, error) {
 	experiment := report.Experiment{
 		Name: filepath.Base(p.Path) + " against " + judges.Name, Data: judges.Get("data"), Pairs: judges.Get("pairs"),
 		Inputs: matched.Conditions, Outcomes: matched.Outcomes, Triplets: judges.Rows(), Runs: len(set.Runs),
-		Warnings: slices.Concat(matched.Notes, notes, cells.Notes),
+		Warnings: slices.Concat(matched.Notes, notes, cells.Notes, judges.Notes),
 	}
 	for _, quantity := range set.Outcomes {
 		experiment.OutcomeUnits = append(experiment.OutcomeUnits, quantity.Unit)
