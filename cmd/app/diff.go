@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 
-	"doubletake/internal/lists"
 	"doubletake/pipeline/runs"
 	"doubletake/report"
 )
@@ -139,16 +138,24 @@ func changed(metrics []runs.MetricChange) []runs.MetricChange {
 
 // groupChanges returns a line for each change, with the first place that has it and the number of further places.
 func groupChanges(settings []runs.Change) []string {
-	var texts []string
+	var distinct []runs.Change           // without the place
+	places := map[runs.Change][]string{} // of each of distinct
 	for _, setting := range settings {
-		texts = append(texts, fmt.Sprintf("%s: %s → %s", setting.Key, brief(setting.A), brief(setting.B)))
+		where := setting.Where
+		setting.Where = ""
+		if places[setting] == nil {
+			distinct = append(distinct, setting)
+		}
+
+		places[setting] = append(places[setting], where)
 	}
 
 	var lines []string
-	for _, places := range lists.Alike(texts) {
-		line := texts[places[0]]
-		place := settings[places[0]].Where
-		switch more := len(places) - 1; {
+	for _, setting := range distinct {
+		from, to := briefChange(setting.A, setting.B)
+		line := fmt.Sprintf("%s: %s → %s", setting.Key, from, to)
+		place := places[setting][0]
+		switch more := len(places[setting]) - 1; {
 		case place == "":
 		case more > 0:
 			line = fmt.Sprintf("%s and %d more: %s", place, more, line)

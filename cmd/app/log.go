@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"doubletake/ingest/fault"
 	"doubletake/pipeline/runs"
 )
 
@@ -185,7 +186,8 @@ func printLog(w io.Writer, records []runs.Record, all bool) {
 // printRun prints the tasks of a run, what changed since earlier runs, its failure, and a line for each split, compared
 // with the last run that had the split.
 func printRun(w io.Writer, record *runs.Record, earlier earlierRuns) {
-	fmt.Fprintf(w, "%s  %d tasks, %.1f s, configuration %.8s", record.ID, record.Ran, record.Seconds, record.Digest)
+	fmt.Fprintf(w, "%s  %s, %.1f s, configuration %.8s", record.ID, fault.Plural(int64(record.Ran), "task"),
+		record.Seconds, record.Digest)
 
 	if earlier.settings != nil && len(record.Settings) > 0 {
 		fmt.Fprint(w, changes(runs.DiffRecords(earlier.settings, record)))
@@ -281,7 +283,7 @@ func splitMetrics(record *runs.Record, split runs.SplitRecord) []runs.MetricReco
 }
 
 // hasWorse reports whether another outcome of the same split and unit is worse than m: its error is larger, or, if m is
-// the coverage of intervals, fewer of its values are inside.
+// the coverage of intervals, fewer of its values are inside. R² is of all outcomes together.
 func hasWorse(metrics []runs.MetricRecord, m runs.MetricRecord) bool {
 	return slices.ContainsFunc(metrics, func(other runs.MetricRecord) bool {
 		key := other.MetricKey
@@ -298,7 +300,8 @@ func hasWorse(metrics []runs.MetricRecord, m runs.MetricRecord) bool {
 func changes(difference *runs.Difference) string {
 	var texts []string
 	for _, setting := range difference.Settings {
-		text := fmt.Sprintf("%s %s → %s", setting.Key, brief(setting.A), brief(setting.B))
+		from, to := briefChange(setting.A, setting.B)
+		text := fmt.Sprintf("%s %s → %s", setting.Key, from, to)
 		if !slices.Contains(texts, text) {
 			texts = append(texts, text)
 		}

@@ -81,6 +81,29 @@ func brief(value string) string {
 	return value
 }
 
+// briefChange returns two values of a setting, shortened. If both begin alike for longer than brief shows, the texts
+// begin shortly before the first letter that differs.
+func briefChange(a, b string) (from, to string) {
+	const before = 20 // letters that are shown before the difference
+
+	from = brief(a)
+	to = brief(b)
+	if from != to {
+		return from, to
+	}
+
+	lettersA := []rune(strings.Join(strings.Fields(a), " "))
+	lettersB := []rune(strings.Join(strings.Fields(b), " "))
+	same := 0
+	for same < min(len(lettersA), len(lettersB)) && lettersA[same] == lettersB[same] {
+		same++
+	}
+
+	begin := max(0, same-before)
+
+	return "…" + brief(string(lettersA[begin:])), "…" + brief(string(lettersB[begin:]))
+}
+
 // percent returns a share in per cent, with its standard error unless that rounds to 0 %.
 func percent(n runs.Number) string {
 	if rounded := math.RoundToEven(100 * n.SE); rounded > 0 { // as %.0f rounds

@@ -2,6 +2,7 @@ package app
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -37,4 +38,39 @@ func TestValueText(t *testing.T) {
 		got := valueText(c.key, runs.Number{Mean: c.mean, SE: c.se, Std: nan})
 		assert.Equal(t, c.want, got, "%s of %g with %g", c.key.Metric, c.mean, c.se)
 	}
+}
+
+// Of two long values that begin alike, the part that differs is shown. Expected texts by hand.
+func TestBriefChange(t *testing.T) {
+	long := strings.Repeat("a", 70)
+	for _, c := range []struct{ a, b, from, to string }{
+		{"1", "2", "1", "2"},
+		{"", "2", "none", "2"},
+		{"x" + long, "y" + long, "x" + long[:59] + "…", "y" + long[:59] + "…"},
+		{long + "1", long + "2", "…" + long[:20] + "1", "…" + long[:20] + "2"},
+		{long, long + "b", "…" + long[:20], "…" + long[:20] + "b"},
+		{
+			long + "1" + long, long + "2" + long,
+			"…" + long[:20] + "1" + long[:39] + "…", "…" + long[:20] + "2" + long[:39] + "…",
+		},
+	} {
+		from, to := briefChange(c.a, c.b)
+		assert.Equal(t, c.from, from)
+		assert.Equal(t, c.to, to)
+	}
+}
+
+// Changes share a line only if they are equal, also behind the letters that are shown.
+func TestGroupChanges(t *testing.T) {
+	long := strings.Repeat("a", 70)
+	lines := groupChanges([]runs.Change{
+		{Where: "e", Key: "k", A: "1", B: "2"},
+		{Where: "f", Key: "k", A: "1", B: "2"},
+		{Key: "program", A: "v1", B: "v2"},
+		{Where: "e", Key: "list", A: "x", B: long + "1"},
+		{Where: "f", Key: "list", A: "x", B: long + "2"},
+	})
+	assert.Equal(t, []string{
+		"e and 1 more: k: 1 → 2", "program: v1 → v2", "e: list: x → " + long[:60] + "…", "f: list: x → " + long[:60] + "…",
+	}, lines)
 }

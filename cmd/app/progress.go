@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"doubletake/cmd/app/watch"
+	"doubletake/ingest/fault"
 	"doubletake/pipeline"
 	"doubletake/report"
 )
@@ -309,7 +310,7 @@ func (p *progress) end(result *pipeline.Result, failure error) {
 	}
 
 	if result.Ran == 0 && failure == nil {
-		fmt.Fprintf(p.w, "everything is up to date: %d tasks, %.2f s\n", result.Cached, result.Wall)
+		fmt.Fprintf(p.w, "everything is up to date: %s, %.2f s\n", fault.Plural(int64(result.Cached), "task"), result.Wall)
 		return
 	}
 

@@ -233,6 +233,7 @@ func (s *suggestion) withHalf(record numbers.Object, half []float64, flat bool) 
 	return append(record, "half_width", numbers.Named(s.outcomes(""), half))
 }
 
+// listing returns the table of suggestions for people.
 func (s *suggestion) listing(list []suggest.Suggestion) report.Listing {
 	listing := report.Listing{Heads: slices.Concat([]string{"rank"}, s.names, s.candidates.Labels)}
 	isCalibrated := s.ranking != suggest.ByBoth
@@ -361,6 +362,7 @@ func (s *suggestion) planRecords(steps []suggest.Step, flat bool) []numbers.Obje
 	})
 }
 
+// planListing returns the table of a plan's steps for people. It has the costs if measurements are priced.
 func (s *suggestion) planListing(steps []suggest.Step, costs suggest.Costs, priced bool) report.Listing {
 	listing := report.Listing{Heads: slices.Concat([]string{""}, s.names, s.candidates.Labels, []string{"class"})}
 	if priced {

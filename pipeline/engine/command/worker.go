@@ -49,7 +49,7 @@ func Work(
 	}
 
 	node := nodeName()
-	fmt.Fprintf(log, "%s on %s, %d tasks\n", time.Now().Format(time.DateTime), node, len(batch.Tasks))
+	fmt.Fprintf(log, "%s on %s, %s\n", time.Now().Format(time.DateTime), node, count(len(batch.Tasks), "task"))
 
 	pulse := startPulse(dir, node)
 	defer pulse.stop(ctx)
