@@ -134,7 +134,7 @@ func newNet[T kernel.Float](l *layout, k *kernel.Set[T], params []T, block int) 
 func (n *net[T]) prepare() {
 	d := n.depth()
 	last := n.pad[d-1]
-	n.k.Transpose(n.head, n.headN, n.p[n.w[d]:], last, n.headK, last)
+	n.k.Transpose(kernel.MatrixOf(n.head, n.headN), kernel.MatrixOf(n.p[n.w[d]:], last), n.headK, last)
 }
 
 // forward evaluates the first rows of z. rows is a multiple of kernel.RowStep. bits has the dropout bits of each hidden
@@ -144,21 +144,21 @@ func (n *net[T]) forward(rows int, bits [][]uint16) {
 	width := n.ldIn    // of its rows, with padding
 	inputScale := T(1) // dropout scales activations, and not the inputs of the network
 	for i, h := range n.h {
-		keep := n.keep
-		keepStride := 0 // words from the bits of one row to the bits of the next
+		keep := kernel.Keep{Bits: n.keep}
 		if bits != nil {
-			keep = bits[i]
-			keepStride = n.pad[i] / kernel.Lane
+			keep = kernel.Keep{Bits: bits[i], Stride: n.pad[i] / kernel.Lane}
 		}
 
 		weights := n.p[n.w[i]:]
 		bias := n.p[n.b[i]:]
-		n.k.DenseReLU(h, input, width, weights, bias, keep, keepStride, rows, width, n.pad[i], inputScale)
+		size := kernel.Size{Rows: rows, K: width, N: n.pad[i]}
+		n.k.DenseReLU(h, kernel.MatrixOf(input, width), weights, bias, keep, size, inputScale)
 		input = h
 		width = n.pad[i]
 		inputScale = n.scale
 	}
 
 	d := n.depth()
-	n.k.Dense(n.o, input, width, n.head, n.p[n.b[d]:], rows, width, n.headN, inputScale)
+	size := kernel.Size{Rows: rows, K: width, N: n.headN}
+	n.k.Dense(n.o, kernel.MatrixOf(input, width), n.head, n.p[n.b[d]:], size, inputScale)
 }

@@ -131,7 +131,8 @@ func (s *second) inputLayer(dst, x []float32, mu []float64) {
 
 	padded := kernel.PadRows(n)
 	clear(s.z[n*s.ldIn : padded*s.ldIn])
-	s.k.Dense(dst, s.z, s.ldIn, s.p[s.layout.w[0]:], s.p[s.b[0]:], padded, s.ldIn, s.pad[0], 1)
+	size := kernel.Size{Rows: padded, K: s.ldIn, N: s.pad[0]}
+	s.k.Dense(dst, kernel.MatrixOf(s.z, s.ldIn), s.p[s.layout.w[0]:], s.p[s.b[0]:], size, 1)
 }
 
 // setCondition sets the condition for rewrite. c has its pre-activations of layer 0 at ε = 0 (from inputLayer), and sd
@@ -312,14 +313,16 @@ func (s *second) bound(q []float32, rows, w int) unitBounds {
 		copy(s.form[:linear], q[:linear])
 		clear(s.rho[:w])
 	} else {
-		s.k.Dense(s.form, s.relaxed, s.stride, q[s.base*w:], s.zero, kernel.PadRows(s.outcomes+1), kept, w, 1)
+		size := kernel.Size{Rows: kernel.PadRows(s.outcomes + 1), K: kept, N: w}
+		s.k.Dense(s.form, kernel.MatrixOf(s.relaxed, s.stride), q[s.base*w:], s.zero, size, 1)
 
 		form := s.form[:linear]
 		for i, x := range q[:linear] {
 			form[i] += x
 		}
 
-		s.k.Dense(s.rho, s.err, s.stride, s.abs, s.zero, kernel.RowStep, kept, w, 1)
+		size.Rows = kernel.RowStep
+		s.k.Dense(s.rho, kernel.MatrixOf(s.err, s.stride), s.abs, s.zero, size, 1)
 	}
 
 	norms(s.norm, s.form, s.outcomes, w)
@@ -385,7 +388,7 @@ func (s *second) multiplyActive(dst, q []float32, rows, w, n int, weights []floa
 
 		clear(s.w[cleared*n : w*n])
 		clear(q[rows*w : padded*w])
-		s.k.Dense(dst, q, w, s.w, s.zero, padded, w, n, 1)
+		s.k.Dense(dst, kernel.MatrixOf(q, w), s.w, s.zero, kernel.Size{Rows: padded, K: w, N: n}, 1)
 
 		return
 	}
@@ -408,7 +411,7 @@ func (s *second) multiplyActive(dst, q []float32, rows, w, n int, weights []floa
 	}
 
 	clear(s.w[len(s.active)*n : k*n])
-	s.k.Dense(dst, s.activeCoef, k, s.w, s.zero, padded, k, n, 1)
+	s.k.Dense(dst, kernel.MatrixOf(s.activeCoef, k), s.w, s.zero, kernel.Size{Rows: padded, K: k, N: n}, 1)
 }
 
 // evaluate returns the first outs rows of the answers at the points of a block: the means minus shift of each
@@ -419,7 +422,9 @@ func (s *second) evaluate(b *pointBlock, outs int) []float32 {
 	for _, l := range s.plan[:len(s.plan)-1] {
 		if l.rows > 0 {
 			units := s.x[l.start*b.pad : (l.start+l.rows)*b.pad]
-			s.k.DenseReLU(units, s.a[l.offset:], l.width, s.x, s.zero, s.all, 0, l.rows, l.width, b.pad, 1)
+			weights := kernel.MatrixOf(s.a[l.offset:], l.width)
+			size := kernel.Size{Rows: l.rows, K: l.width, N: b.pad}
+			s.k.DenseReLU(units, weights, s.x, s.zero, kernel.Keep{Bits: s.all}, size, 1)
 		}
 
 		if next := kernel.PadK(l.start + l.rows); next > l.start+l.rows {
@@ -428,7 +433,8 @@ func (s *second) evaluate(b *pointBlock, outs int) []float32 {
 	}
 
 	l := s.plan[len(s.plan)-1]
-	s.k.Dense(s.answer, s.a[l.offset:], l.width, s.x, s.zero, kernel.PadRows(outs), l.width, b.pad, 1)
+	size := kernel.Size{Rows: kernel.PadRows(outs), K: l.width, N: b.pad}
+	s.k.Dense(s.answer, kernel.MatrixOf(s.a[l.offset:], l.width), s.x, s.zero, size, 1)
 
 	return s.answer
 }

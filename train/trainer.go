@@ -133,7 +133,7 @@ func (t *trainer[T]) gradient(data []T, idx []int32, swapped []bool) float64 {
 	t.prepare()
 
 	for i := 1; i < t.depth(); i++ {
-		t.k.Transpose(t.wt[i], t.pad[i-1], t.p[t.w[i]:], t.pad[i], t.pad[i-1], t.pad[i])
+		t.k.Transpose(kernel.MatrixOf(t.wt[i], t.pad[i-1]), kernel.MatrixOf(t.p[t.w[i]:], t.pad[i]), t.pad[i-1], t.pad[i])
 	}
 
 	norm := 1 / float64(len(idx)*t.outcomes)
@@ -181,17 +181,24 @@ func (t *trainer[T]) gradientBlock(data []T, idx []int32, swapped []bool, norm f
 func (t *trainer[T]) backward(rows int) {
 	// The weights of the head are stored transposed. So activations and gradients change places in Outer.
 	depth := t.depth()
-	ld := t.headN
 	top := depth - 1
-	t.k.Outer(t.g[t.w[depth]:], nil, t.do, ld, t.h[top], rows, t.headK, t.pad[top], t.scale)
-	t.k.Back(t.dh[top], t.do, ld, t.p[t.w[depth]:], t.h[top], rows, t.headK, t.pad[top], t.scale)
+	gradient := kernel.MatrixOf(t.do, t.headN)
+	size := kernel.Size{Rows: rows, K: t.headK, N: t.pad[top]}
+	t.k.Outer(t.g[t.w[depth]:], nil, gradient, t.h[top], size, t.scale)
+	t.k.Back(t.dh[top], gradient, t.p[t.w[depth]:], t.h[top], size, t.scale)
 
 	for i := top; i >= 1; i-- {
-		t.k.Outer(t.g[t.w[i]:], t.g[t.b[i]:], t.h[i-1], t.pad[i-1], t.dh[i], rows, t.pad[i-1], t.pad[i], t.scale)
-		t.k.Back(t.dh[i-1], t.dh[i], t.pad[i], t.wt[i], t.h[i-1], rows, t.pad[i], t.pad[i-1], t.scale)
+		input := kernel.MatrixOf(t.h[i-1], t.pad[i-1])
+		size = kernel.Size{Rows: rows, K: t.pad[i-1], N: t.pad[i]}
+		t.k.Outer(t.g[t.w[i]:], t.g[t.b[i]:], input, t.dh[i], size, t.scale)
+
+		gradient = kernel.MatrixOf(t.dh[i], t.pad[i])
+		size = kernel.Size{Rows: rows, K: t.pad[i], N: t.pad[i-1]}
+		t.k.Back(t.dh[i-1], gradient, t.wt[i], t.h[i-1], size, t.scale)
 	}
 
-	t.k.Outer(t.g[t.w[0]:], t.g[t.b[0]:], t.z, t.ldIn, t.dh[0], rows, t.ldIn, t.pad[0], 1)
+	size = kernel.Size{Rows: rows, K: t.ldIn, N: t.pad[0]}
+	t.k.Outer(t.g[t.w[0]:], t.g[t.b[0]:], kernel.MatrixOf(t.z, t.ldIn), t.dh[0], size, 1)
 }
 
 // loss returns the mean loss over all triplets in data, without dropout. weight and second are the weights of their

@@ -48,23 +48,23 @@ func BenchmarkKernels(b *testing.B) {
 	for _, k := range []int{8, 64} { // first layer, hidden layers
 		eachBench(b, fmt.Sprintf("DenseReLU/96x%dx64", k), 2*rows*n*float64(k),
 			func(s *Set[float32]) func() {
-				return func() { s.DenseReLU(z, a, n, w, bias, keep, n/Lane, rows, k, n, 1) }
+				return func() { s.DenseReLU(z, MatrixOf(a, n), w, bias, Keep{keep, n / Lane}, Size{rows, k, n}, 1) }
 			})
 	}
 
 	eachBench(b, "Dense/96x64x16", 2*rows*n*16, func(s *Set[float32]) func() {
-		return func() { s.Dense(z[:rows*16], a, n, w, bias, rows, n, 16, 1) }
+		return func() { s.Dense(z[:rows*16], MatrixOf(a, n), w, bias, Size{rows, n, 16}, 1) }
 	})
 	eachBench(b, "Back/96x64x64", 2*rows*n*n, func(s *Set[float32]) func() {
-		return func() { s.Back(z, a, n, w, h, rows, n, n, 1) }
+		return func() { s.Back(z, MatrixOf(a, n), w, h, Size{rows, n, n}, 1) }
 	})
 	g := make([]float32, n*n)
 	sum := make([]float32, n)
 	eachBench(b, "Outer/96x64x64", 2*rows*n*n, func(s *Set[float32]) func() {
-		return func() { s.Outer(g, sum, a, n, h, rows, n, n, 1e-9) }
+		return func() { s.Outer(g, sum, MatrixOf(a, n), h, Size{rows, n, n}, 1e-9) }
 	})
 	eachBench(b, "Transpose/64x64", 0, func(s *Set[float32]) func() {
-		return func() { s.Transpose(g, n, w, n, n, n) }
+		return func() { s.Transpose(MatrixOf(g, n), MatrixOf(w, n), n, n) }
 	})
 
 	const outcomes = 5

@@ -22,7 +22,7 @@ func ExampleSet() {
 	w[0] = 2
 	w[n] = -1
 	b[0] = 0.5
-	set.Dense(z, a, k, w, b, rows, k, n, 1)
+	set.Dense(z, kernel.MatrixOf(a, k), w, b, kernel.Size{Rows: rows, K: k, N: n}, 1)
 	fmt.Println(z[0])
 	// Output: 5.5
 }

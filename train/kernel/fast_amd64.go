@@ -25,34 +25,34 @@ func newAVX2() *Set[float32] {
 
 // The functions below implement the functions of a Set. They check shapes, as the assembly does not.
 
-func denseFast(z, a []float32, lda int, w, b []float32, rows, k, n int, alpha float32) {
-	checkGemm(len(z), len(a), lda, len(w), rows, k, n)
-	need(len(b) >= n, "bias is too short")
-	multiply(z, operand{a, lda, 1}, w, operand{b, 0, 1}, rows, k, n, alpha)
+func denseFast(z []float32, a Matrix[float32], w, b []float32, size Size, alpha float32) {
+	checkGemm(z, a, w, size)
+	need(len(b) >= size.N, "bias is too short")
+	multiply(z, operand{a.Data, a.Stride, 1}, w, operand{b, 0, 1}, size, alpha)
 }
 
-func denseReLUFast(z, a []float32, lda int, w, b []float32, keep []uint16, keepStride, rows, k, n int,
-	alpha float32,
-) {
-	need(len(keep) >= (rows-1)*keepStride+n/Lane, "keep is too short")
-	denseFast(z, a, lda, w, b, rows, k, n, alpha)
-	keepPositiveAVX2(&z[0], &keep[0], 2*keepStride, rows, n)
+func denseReLUFast(z []float32, a Matrix[float32], w, b []float32, keep Keep, size Size, alpha float32) {
+	checkKeep(keep, size)
+	denseFast(z, a, w, b, size, alpha)
+	keepPositiveAVX2(&z[0], &keep.Bits[0], 2*keep.Stride, size.Rows, size.N)
 }
 
-func backFast(dx, dy []float32, ldy int, wt, h []float32, rows, k, n int, alpha float32) {
-	checkGemm(len(dx), len(dy), ldy, len(wt), rows, k, n)
-	need(len(h) >= rows*n, "h is too short")
-	multiply(dx, operand{dy, ldy, 1}, wt, operand{noBias[:], 0, 0}, rows, k, n, alpha)
-	keepWhereAVX2(&dx[0], &h[0], rows*n)
+func backFast(dx []float32, dy Matrix[float32], wt, h []float32, size Size, alpha float32) {
+	checkGemm(dx, dy, wt, size)
+	need(len(h) >= size.Rows*size.N, "h is too short")
+	multiply(dx, operand{dy.Data, dy.Stride, 1}, wt, operand{noBias[:], 0, 0}, size, alpha)
+	keepWhereAVX2(&dx[0], &h[0], size.Rows*size.N)
 }
 
-func outerFast(g, sum, a []float32, lda int, d []float32, rows, k, n int, alpha float32) {
-	checkOuter(len(g), sum, len(a), lda, len(d), rows, k, n)
-	multiply(g, operand{a, 1, lda}, d, operand{g, n, 1}, k, rows, n, alpha)
+func outerFast(g, sum []float32, a Matrix[float32], d []float32, size Size, alpha float32) {
+	checkOuter(g, sum, a, d, size)
+	n := size.N
+	transposed := Size{Rows: size.K, K: size.Rows, N: n} // of aᵀ·d
+	multiply(g, operand{a.Data, 1, a.Stride}, d, operand{g, n, 1}, transposed, alpha)
 
 	for c := 0; c < n && sum != nil; c += Lane {
 		var sums [Lane]float32
-		addRowsAVX2(&sums[0], &d[c], rows, Lane, n)
+		addRowsAVX2(&sums[0], &d[c], size.Rows, Lane, n)
 
 		for i, v := range sums {
 			sum[c+i] += v
@@ -75,8 +75,9 @@ const (
 // noBias is the bias of a product without one. All panels of columns use it.
 var noBias [panelAVX512]float32
 
-// multiply computes z = α·a·w + b. n is the number of columns of z and w, and their row stride. b may be z.
-func multiply(z []float32, a operand, w []float32, b operand, rows, k, n int, alpha float32) {
+// multiply computes z = α·a·w + b. z and w have no gaps between their rows. b may be z.
+func multiply(z []float32, a operand, w []float32, b operand, size Size, alpha float32) {
+	n := size.N
 	for c := 0; c < n; {
 		gemm := gemmAVX2
 		panel := panelAVX2
@@ -85,20 +86,20 @@ func multiply(z []float32, a operand, w []float32, b operand, rows, k, n int, al
 			panel = panelAVX512
 		}
 
-		gemm(&z[c], &a.data[0], &w[c], &b.data[c*b.column], rows, k, a.row, a.column, n, b.row, alpha)
+		gemm(&z[c], &a.data[0], &w[c], &b.data[c*b.column], size.Rows, size.K, a.row, a.column, n, b.row, alpha)
 		c += panel
 	}
 }
 
-func transposeFast(dst []float32, ldd int, src []float32, lds, rows, cols int) {
-	checkTranspose(len(dst), ldd, len(src), lds, rows, cols)
+func transposeFast(dst, src Matrix[float32], rows, cols int) {
+	checkTranspose(dst, src, rows, cols)
 
 	if cols%8 != 0 {
-		transpose(dst, ldd, src, lds, rows, cols)
+		transpose(dst, src, rows, cols)
 		return
 	}
 
-	transposeAVX2(&dst[0], ldd, &src[0], lds, rows, cols)
+	transposeAVX2(&dst.Data[0], dst.Stride, &src.Data[0], src.Stride, rows, cols)
 }
 
 func lossGradFast(gmu, graw, mu, raw, t1, t2, c []float32, beta float32) float32 {

@@ -1,21 +1,18 @@
-// Package kernel contains the inner loops of training: dense layers, their
-// gradients, the β-NLL and Adam, for networks of a few thousand weights. It also has
-// products and triangular solves of float64 matrices (product.go, triangle.go), and Matérn
-// correlations (matern.go).
+// Package kernel contains the inner loops of training: dense layers, their gradients, the β-NLL and Adam, for networks
+// of a few thousand weights. It also has products and triangular solves of float64 matrices (product.go, triangle.go),
+// and Matérn correlations (matern.go).
 //
-// A Set is one implementation of the loops for networks. "portable" is plain Go and gives
-// the same bits on every machine: it uses no fused multiply-add, and has exp and log of its
-// own. "avx2" is assembly for amd64. It uses fused multiply-add, so that its last bits differ
-// from the portable set's; they are the same on every machine that runs it. The functions
-// for float64 matrices do not belong to a set. Their bits are the same everywhere. On
-// processors with AVX-512, products of both kinds use its registers, with the same bits.
+// A Set is one implementation of the loops for networks. "portable" is plain Go and gives the same bits on every
+// machine: it uses no fused multiply-add, and has exp and log of its own. "avx2" is assembly for amd64. It uses fused
+// multiply-add, so that its last bits differ from the portable set's; they are the same on every machine that runs it.
+// The functions for float64 matrices do not belong to a set. Their bits are the same everywhere. On processors with
+// AVX-512, products of both kinds use its registers, with the same bits.
 //
 // # Layout
 //
-// Matrices are row-major. In all functions, the number of columns (n) is padded to a
-// multiple of Lane, the length of a reduction (k) to a multiple of KStep, and the number
-// of rows to a multiple of RowStep. The caller fills the padding with zeros, and the
-// functions keep it zero. They panic if a slice is too short or a size is not padded.
+// Matrices are row-major. In all functions, the number of columns (n) is padded to a multiple of Lane, the length of a
+// reduction (k) to a multiple of KStep, and the number of rows to a multiple of RowStep. The caller fills the padding
+// with zeros, and the functions keep it zero. They panic if a slice is too short or a size is not padded.
 package kernel
 
 import (
@@ -43,6 +40,25 @@ func PadK(k int) int { return (k + KStep - 1) / KStep * KStep }
 // PadRows rounds a number of rows up to a multiple of RowStep.
 func PadRows(r int) int { return (r + RowStep - 1) / RowStep * RowStep }
 
+// Matrix is a matrix whose rows begin Stride numbers apart. Other matrices have no gaps between their rows.
+type Matrix[T Float] struct {
+	Data   []T
+	Stride int
+}
+
+// MatrixOf returns the matrix in data whose rows begin stride numbers apart.
+func MatrixOf[T Float](data []T, stride int) Matrix[T] { return Matrix[T]{data, stride} }
+
+// Size is the size of the product of a matrix of Rows×K and a matrix of K×N.
+type Size struct{ Rows, K, N int }
+
+// Keep has a bit for each element of a matrix: column c is bit c%16 of word c/16 of a row. Rows begin Stride words
+// apart; with 0, all rows have the same bits.
+type Keep struct {
+	Bits   []uint16
+	Stride int
+}
+
 // AdamStep has the numbers of one Adam update, with ε outside the root:
 //
 //	m ← β1·m + (1−β1)·g
@@ -63,28 +79,23 @@ type AdamStep[T Float] struct {
 type Set[T Float] struct {
 	Name string
 
-	// Dense computes z = α·a·w + b: z rows×n, a rows×k with row stride lda,
-	// w k×n, b n.
-	Dense func(z, a []T, lda int, w, b []T, rows, k, n int, alpha T)
+	// Dense computes z = α·a·w + b: z Rows×N, a Rows×K, w K×N, b N.
+	Dense func(z []T, a Matrix[T], w, b []T, size Size, alpha T)
 
-	// DenseReLU computes z = keep ∘ max(0, α·a·w + b), with the shapes of Dense. keep has one
-	// bit per element: column c is bit c%16 of word c/16 of a row. Rows of keep are
-	// keepStride words apart; with 0, all rows of z use the same one.
-	DenseReLU func(z, a []T, lda int, w, b []T, keep []uint16, keepStride int, rows, k, n int, alpha T)
+	// DenseReLU computes z = keep ∘ max(0, α·a·w + b), with the shapes of Dense.
+	DenseReLU func(z []T, a Matrix[T], w, b []T, keep Keep, size Size, alpha T)
 
-	// Back computes dx = α·dy·wt for the elements with h > 0, and 0 for the others: dx and h
-	// rows×n, dy rows×k with row stride ldy, wt k×n. h is the result of DenseReLU: it is 0
-	// where ReLU or dropout have set an element to 0.
-	Back func(dx, dy []T, ldy int, wt, h []T, rows, k, n int, alpha T)
+	// Back computes dx = α·dy·wt for the elements with h > 0, and 0 for the others: dx and h Rows×N, dy Rows×K, wt K×N.
+	// h is the result of DenseReLU: it is 0 where ReLU or dropout have set an element to 0.
+	Back func(dx []T, dy Matrix[T], wt, h []T, size Size, alpha T)
 
-	// Outer adds α·aᵀ·d to g: g k×n, a rows×k with row stride lda, d rows×n. If sum (n)
-	// is not nil, Outer adds the column sums of d to it, without α.
-	Outer func(g, sum, a []T, lda int, d []T, rows, k, n int, alpha T)
+	// Outer adds α·aᵀ·d to g: g K×N, a Rows×K, d Rows×N. If sum (N) is not nil, Outer adds the column sums of d to it,
+	// without α.
+	Outer func(g, sum []T, a Matrix[T], d []T, size Size, alpha T)
 
-	// Transpose writes the transpose of src (rows×cols, row stride lds) to dst (cols×rows,
-	// row stride ldd). It does not change the rest of dst. rows and cols are multiples
-	// of KStep.
-	Transpose func(dst []T, ldd int, src []T, lds, rows, cols int)
+	// Transpose writes the transpose of src (rows×cols) to dst (cols×rows). It does not change the rest of dst. rows and
+	// cols are multiples of KStep.
+	Transpose func(dst, src Matrix[T], rows, cols int)
 
 	// LossGrad computes for each element half the sum of the β-NLL of two targets, with the
 	// weight c (docs/method.md#model-and-training):
@@ -203,31 +214,39 @@ func need(ok bool, what string) {
 // isPadded reports whether a size is a positive multiple of step.
 func isPadded(size, step int) bool { return size > 0 && size%step == 0 }
 
-// needPadded panics unless the sizes of a product are padded: rows×n, summed over k.
-func needPadded(rows, k, n int) {
-	need(isPadded(rows, RowStep) && isPadded(k, KStep) && isPadded(n, Lane), "size is not padded")
+// needPadded panics unless the sizes of a product are padded.
+func needPadded(s Size) {
+	need(isPadded(s.Rows, RowStep) && isPadded(s.K, KStep) && isPadded(s.N, Lane), "size is not padded")
 }
+
+// needRoom panics if m has no room for the given numbers of rows and columns.
+func (m Matrix[T]) needRoom(rows, columns int) { needLength(len(m.Data), rows, columns, m.Stride) }
 
 // needLength panics if a slice of the given length has no room for rows of size numbers that lie stride apart.
 func needLength(length, rows, size, stride int) {
 	need(stride >= size && length >= (rows-1)*stride+size, "slice is too short for its shape")
 }
 
-// checkGemm checks the shapes of Dense, DenseReLU and Back. z, a and w are lengths of slices.
-func checkGemm(z, a, lda, w, rows, k, n int) {
-	needPadded(rows, k, n)
-	needLength(z, rows, n, n)
-	needLength(a, rows, k, lda)
-	needLength(w, k, n, n)
+// checkGemm checks the shapes of Dense, DenseReLU and Back.
+func checkGemm[T Float](z []T, a Matrix[T], w []T, s Size) {
+	needPadded(s)
+	needLength(len(z), s.Rows, s.N, s.N)
+	a.needRoom(s.Rows, s.K)
+	needLength(len(w), s.K, s.N, s.N)
 }
 
-// checkOuter checks the shapes of Outer. g, a and d are lengths of slices.
-func checkOuter[T Float](g int, sum []T, a, lda, d, rows, k, n int) {
-	needPadded(rows, k, n)
-	needLength(g, k, n, n)
-	needLength(a, rows, k, lda)
-	needLength(d, rows, n, n)
-	need(sum == nil || len(sum) >= n, "sum is too short")
+// checkKeep checks that keep has bits for a result of the given size.
+func checkKeep(keep Keep, s Size) {
+	need(len(keep.Bits) >= (s.Rows-1)*keep.Stride+s.N/Lane, "keep is too short")
+}
+
+// checkOuter checks the shapes of Outer.
+func checkOuter[T Float](g, sum []T, a Matrix[T], d []T, s Size) {
+	needPadded(s)
+	needLength(len(g), s.K, s.N, s.N)
+	a.needRoom(s.Rows, s.K)
+	needLength(len(d), s.Rows, s.N, s.N)
+	need(sum == nil || len(sum) >= s.N, "sum is too short")
 }
 
 // checkRows checks the shapes of AddRows. sum and d are lengths of slices.
@@ -236,11 +255,11 @@ func checkRows(sum, d, rows, n int) {
 	need(sum >= n && d >= rows*n, "slice is too short for its shape")
 }
 
-// checkTranspose checks the shapes of Transpose. dst and src are lengths of slices.
-func checkTranspose(dst, ldd, src, lds, rows, cols int) {
+// checkTranspose checks the shapes of Transpose.
+func checkTranspose[T Float](dst, src Matrix[T], rows, cols int) {
 	need(isPadded(rows, KStep) && isPadded(cols, KStep), "size is not padded")
-	needLength(src, rows, cols, lds)
-	needLength(dst, cols, rows, ldd)
+	src.needRoom(rows, cols)
+	dst.needRoom(cols, rows)
 }
 
 // checkEqual panics unless n is a multiple of Lane and all other lengths equal n.

@@ -129,7 +129,7 @@ func TestDense(t *testing.T) {
 		size := c.rows * c.n
 		guard := random(rand.New(rand.NewPCG(1, 3)), c.n) // a row behind the result
 		z := append(make([]float32, size), guard...)
-		set.Dense(z, c.a, c.lda, c.w, c.bias, c.rows, c.k, c.n, gemmAlpha)
+		set.Dense(z, MatrixOf(c.a, c.lda), c.w, c.bias, Size{c.rows, c.k, c.n}, gemmAlpha)
 
 		for i := range c.rows {
 			for j := range c.n {
@@ -147,7 +147,7 @@ func TestDense(t *testing.T) {
 func TestDenseReLU(t *testing.T) {
 	eachGemm(t, func(t *testing.T, set *Set[float32], c *gemmCase) {
 		z := make([]float32, c.rows*c.n)
-		set.DenseReLU(z, c.a, c.lda, c.w, c.bias, c.keep, c.n/Lane, c.rows, c.k, c.n, gemmAlpha)
+		set.DenseReLU(z, MatrixOf(c.a, c.lda), c.w, c.bias, Keep{c.keep, c.n / Lane}, Size{c.rows, c.k, c.n}, gemmAlpha)
 
 		for i := range c.rows {
 			for j := range c.n {
@@ -169,7 +169,7 @@ func TestDenseReLU(t *testing.T) {
 func TestDenseReLUSameBits(t *testing.T) {
 	eachGemm(t, func(t *testing.T, set *Set[float32], c *gemmCase) {
 		want := make([]float32, c.rows*c.n)
-		set.Dense(want, c.a, c.lda, c.w, c.bias, c.rows, c.k, c.n, gemmAlpha)
+		set.Dense(want, MatrixOf(c.a, c.lda), c.w, c.bias, Size{c.rows, c.k, c.n}, gemmAlpha)
 		for i, z := range want {
 			want[i] = max(0, z)
 		}
@@ -180,7 +180,7 @@ func TestDenseReLUSameBits(t *testing.T) {
 		}
 
 		got := make([]float32, c.rows*c.n)
-		set.DenseReLU(got, c.a, c.lda, c.w, c.bias, ones, 0, c.rows, c.k, c.n, gemmAlpha)
+		set.DenseReLU(got, MatrixOf(c.a, c.lda), c.w, c.bias, Keep{ones, 0}, Size{c.rows, c.k, c.n}, gemmAlpha)
 		require.Equal(t, want, got, c.String())
 	})
 }
@@ -189,7 +189,7 @@ func TestDenseReLUSameBits(t *testing.T) {
 func TestBack(t *testing.T) {
 	eachGemm(t, func(t *testing.T, set *Set[float32], c *gemmCase) {
 		dx := make([]float32, c.rows*c.n)
-		set.Back(dx, c.a, c.lda, c.w, c.h, c.rows, c.k, c.n, gemmAlpha)
+		set.Back(dx, MatrixOf(c.a, c.lda), c.w, c.h, Size{c.rows, c.k, c.n}, gemmAlpha)
 
 		for i := range c.rows {
 			for j := range c.n {
@@ -213,7 +213,7 @@ func TestGemmKeepsNaN(t *testing.T) {
 		a[0] = float32(math.NaN())
 		z := make([]float32, rows*n)
 		keepAll := []uint16{math.MaxUint16}
-		set.DenseReLU(z, a, k, make([]float32, k*n), make([]float32, n), keepAll, 0, rows, k, n, 1)
+		set.DenseReLU(z, MatrixOf(a, k), make([]float32, k*n), make([]float32, n), Keep{keepAll, 0}, Size{rows, k, n}, 1)
 
 		require.True(t, math.IsNaN(float64(z[0])), "the first row is %g, expected NaN", z[0])
 		assert.Zero(t, z[n], "the second row")
@@ -235,10 +235,10 @@ func TestOuter(t *testing.T) {
 
 				g := slices.Clone(g0)
 				sum := slices.Clone(sum0)
-				set.Outer(g, sum, a, lda, d, s.rows, s.k, s.n, alpha)
+				set.Outer(g, sum, MatrixOf(a, lda), d, Size{s.rows, s.k, s.n}, alpha)
 
 				withoutSum := slices.Clone(g0)
-				set.Outer(withoutSum, nil, a, lda, d, s.rows, s.k, s.n, alpha)
+				set.Outer(withoutSum, nil, MatrixOf(a, lda), d, Size{s.rows, s.k, s.n}, alpha)
 				require.Equal(t, g, withoutSum, "%s: without a sum", what)
 
 				for j := range s.n {
@@ -306,7 +306,7 @@ func TestTranspose(t *testing.T) {
 				}
 			}
 
-			set.Transpose(dst, ldd, src, lds, s.rows, s.cols)
+			set.Transpose(MatrixOf(dst, ldd), MatrixOf(src, lds), s.rows, s.cols)
 
 			require.Equal(t, want, dst, "%d×%d", s.rows, s.cols)
 		}
@@ -662,11 +662,13 @@ func TestMisuse(t *testing.T) {
 	bias := zeros(n)
 	eachSet(t, func(t *testing.T, set *Set[float32]) {
 		for name, call := range map[string]func(){
-			"rows not padded":    func() { set.Dense(z, a, k, w, bias, rows-1, k, n, 1) },
-			"result too short":   func() { set.Dense(z[1:], a, k, w, bias, rows, k, n, 1) },
-			"bias too short":     func() { set.Dense(z, a, k, w, bias[1:], rows, k, n, 1) },
-			"bits too short":     func() { set.DenseReLU(z, a, k, w, bias, make([]uint16, rows-1), 1, rows, k, n, 1) },
-			"gradient too short": func() { set.Outer(w[1:], nil, a, k, z, rows, k, n, 1) },
+			"rows not padded":  func() { set.Dense(z, MatrixOf(a, k), w, bias, Size{rows - 1, k, n}, 1) },
+			"result too short": func() { set.Dense(z[1:], MatrixOf(a, k), w, bias, Size{rows, k, n}, 1) },
+			"bias too short":   func() { set.Dense(z, MatrixOf(a, k), w, bias[1:], Size{rows, k, n}, 1) },
+			"bits too short": func() {
+				set.DenseReLU(z, MatrixOf(a, k), w, bias, Keep{make([]uint16, rows-1), 1}, Size{rows, k, n}, 1)
+			},
+			"gradient too short": func() { set.Outer(w[1:], nil, MatrixOf(a, k), z, Size{rows, k, n}, 1) },
 			"lengths differ":     func() { set.Adam(zeros(16), zeros(32), zeros(16), zeros(16), AdamStep[float32]{}) },
 			"sum too short":      func() { set.AddRows(zeros(15), zeros(16), 1, 16) },
 			"bits not padded":    func() { set.Bits(make([]uint16, 31), 1, NewLanes(1)) },

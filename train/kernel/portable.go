@@ -34,11 +34,13 @@ func gemm4[T Float](a0, a1, w []T, k, n int) (s00, s01, s02, s03, s10, s11, s12,
 	return
 }
 
-// gemm fills z (rows×n) with a·w.
-func gemm[T Float](z, a []T, lda int, w []T, rows, k, n int) {
-	for r := 0; r < rows; r += 2 {
-		a0 := a[r*lda : r*lda+k]
-		a1 := a[(r+1)*lda : (r+1)*lda+k]
+// gemm fills z with a·w.
+func gemm[T Float](z []T, a Matrix[T], w []T, s Size) {
+	k := s.K
+	n := s.N
+	for r := 0; r < s.Rows; r += 2 {
+		a0 := a.Data[r*a.Stride : r*a.Stride+k]
+		a1 := a.Data[(r+1)*a.Stride : (r+1)*a.Stride+k]
 
 		z0 := z[r*n : (r+1)*n]
 		z1 := z[(r+1)*n : (r+2)*n]
@@ -48,13 +50,14 @@ func gemm[T Float](z, a []T, lda int, w []T, rows, k, n int) {
 	}
 }
 
-func dense[T Float](z, a []T, lda int, w, b []T, rows, k, n int, alpha T) {
-	checkGemm(len(z), len(a), lda, len(w), rows, k, n)
+func dense[T Float](z []T, a Matrix[T], w, b []T, size Size, alpha T) {
+	n := size.N
+	checkGemm(z, a, w, size)
 	need(len(b) >= n, "bias is too short")
-	gemm(z, a, lda, w, rows, k, n)
+	gemm(z, a, w, size)
 
 	b = b[:n]
-	for r := range rows {
+	for r := range size.Rows {
 		zr := z[r*n : (r+1)*n]
 		for c, bc := range b {
 			zr[c] = T(alpha*zr[c]) + bc
@@ -62,17 +65,18 @@ func dense[T Float](z, a []T, lda int, w, b []T, rows, k, n int, alpha T) {
 	}
 }
 
-func denseReLU[T Float](z, a []T, lda int, w, b []T, keep []uint16, keepStride int, rows, k, n int, alpha T) {
-	checkGemm(len(z), len(a), lda, len(w), rows, k, n)
+func denseReLU[T Float](z []T, a Matrix[T], w, b []T, keep Keep, size Size, alpha T) {
+	n := size.N
+	checkGemm(z, a, w, size)
 	need(len(b) >= n, "bias is too short")
-	need(len(keep) >= (rows-1)*keepStride+n/Lane, "keep is too short")
-	gemm(z, a, lda, w, rows, k, n)
+	checkKeep(keep, size)
+	gemm(z, a, w, size)
 
 	b = b[:n]
-	for r := range rows {
+	for r := range size.Rows {
 		zr := z[r*n : (r+1)*n]
 
-		bits := keep[r*keepStride:]
+		bits := keep.Bits[r*keep.Stride:]
 		for c, bc := range b {
 			v := T(alpha*zr[c]) + bc
 
@@ -87,12 +91,12 @@ func denseReLU[T Float](z, a []T, lda int, w, b []T, keep []uint16, keepStride i
 	}
 }
 
-func back[T Float](dx, dy []T, ldy int, wt, h []T, rows, k, n int, alpha T) {
-	checkGemm(len(dx), len(dy), ldy, len(wt), rows, k, n)
-	need(len(h) >= rows*n, "h is too short")
-	gemm(dx, dy, ldy, wt, rows, k, n)
+func back[T Float](dx []T, dy Matrix[T], wt, h []T, size Size, alpha T) {
+	checkGemm(dx, dy, wt, size)
+	need(len(h) >= size.Rows*size.N, "h is too short")
+	gemm(dx, dy, wt, size)
 
-	h = h[:rows*n]
+	h = h[:size.Rows*size.N]
 	for i, x := range h {
 		if x > 0 {
 			dx[i] = T(alpha * dx[i])
@@ -102,14 +106,16 @@ func back[T Float](dx, dy []T, ldy int, wt, h []T, rows, k, n int, alpha T) {
 	}
 }
 
-func outer[T Float](g, sum, a []T, lda int, d []T, rows, k, n int, alpha T) {
-	checkOuter(len(g), sum, len(a), lda, len(d), rows, k, n)
+func outer[T Float](g, sum []T, a Matrix[T], d []T, size Size, alpha T) {
+	checkOuter(g, sum, a, d, size)
 
-	for i := 0; i < k; i += 2 {
+	rows := size.Rows
+	n := size.N
+	for i := 0; i < size.K; i += 2 {
 		for c := 0; c < n; c += 4 {
 			var s00, s01, s02, s03, s10, s11, s12, s13 T
 			for r := range rows {
-				ar := a[r*lda+i : r*lda+i+2 : r*lda+i+2]
+				ar := a.Data[r*a.Stride+i:][:2:2]
 				x0 := ar[0]
 				x1 := ar[1]
 				y := d[r*n+c : r*n+c+4 : r*n+c+4]
@@ -162,13 +168,13 @@ func addRows[T Float](sum, d []T, rows, n int) {
 	}
 }
 
-func transpose[T Float](dst []T, ldd int, src []T, lds, rows, cols int) {
-	checkTranspose(len(dst), ldd, len(src), lds, rows, cols)
+func transpose[T Float](dst, src Matrix[T], rows, cols int) {
+	checkTranspose(dst, src, rows, cols)
 
 	for r := range rows {
-		s := src[r*lds : r*lds+cols]
+		s := src.Data[r*src.Stride : r*src.Stride+cols]
 		for c, x := range s {
-			dst[c*ldd+r] = x
+			dst.Data[c*dst.Stride+r] = x
 		}
 	}
 }

@@ -47,11 +47,11 @@ func TestWideNetworks(t *testing.T) {
 					gradient := slices.Repeat([]float32{0.5}, k*n)
 					sum := slices.Repeat([]float32{0.25}, n)
 					without := slices.Repeat([]float32{0.5}, k*n)
-					avx2.Dense(dense, a, k, w, b, rows, k, n, 0.7)
-					avx2.DenseReLU(relu, a, k, w, b, keep, n/Lane, rows, k, n, 0.7)
-					avx2.Back(back, a, k, w, h, rows, k, n, 0.7)
-					avx2.Outer(gradient, sum, a, k, d, rows, k, n, 0.7)
-					avx2.Outer(without, nil, a, k, d, rows, k, n, 0.7)
+					avx2.Dense(dense, MatrixOf(a, k), w, b, Size{rows, k, n}, 0.7)
+					avx2.DenseReLU(relu, MatrixOf(a, k), w, b, Keep{keep, n / Lane}, Size{rows, k, n}, 0.7)
+					avx2.Back(back, MatrixOf(a, k), w, h, Size{rows, k, n}, 0.7)
+					avx2.Outer(gradient, sum, MatrixOf(a, k), d, Size{rows, k, n}, 0.7)
+					avx2.Outer(without, nil, MatrixOf(a, k), d, Size{rows, k, n}, 0.7)
 
 					return [][]float32{dense, relu, back, gradient, sum, without}
 				}
