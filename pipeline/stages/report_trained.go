@@ -56,7 +56,7 @@ func (x *reportStage) results(job *engine.Job, tab *table.Table) *content.Result
 	results.Spectra = tableReader(job, x.trip.Spectra)
 	results.Seed = func(split config.Split, seed int) (content.Seed, error) { return readSeed(exp, job, split, seed) }
 	results.Intervals = func(split config.Split) (*interval.Result, error) {
-		return readIntervals(job.Input(HonestID(exp, split.Name), honest.File))
+		return honest.ReadResult(job.Input(HonestID(exp, split.Name), honest.File))
 	}
 	if dep := x.trip.Background; dep != nil {
 		results.Background = func(channel, unit, recording string) ([]dsp.BackgroundRecording, error) {
@@ -92,16 +92,6 @@ func tableReader(job *engine.Job, dep *engine.Dep) func() (*table.Table, error) 
 	}
 
 	return func() (*table.Table, error) { return readTable(job, *dep) }
-}
-
-// readIntervals reads the calibrated intervals of a split.
-func readIntervals(path string) (*interval.Result, error) {
-	result, err := honest.ReadResult(path)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-
-	return result, nil
 }
 
 // readSeed reads the results of one training of a split.

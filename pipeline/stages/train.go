@@ -90,26 +90,20 @@ func planTrain(exp plan.Experiment, ing ingestResult, trip dspResult) (result tr
 		}
 
 		result.Inner[split.Name] = inner
-		pl.splitTasks(split, inner, left[split.Name])
+		for _, s := range append(slices.Clone(inner), split) {
+			for k := range exp.Train.Seeds {
+				pl.trainTask(s, k)
+			}
+		}
+
+		if !split.Final() { // a final model has no held-out values on which methods could be compared
+			pl.methods(split)
+		}
+
+		pl.honestTask(split, left[split.Name])
 	}
 
 	return result, exp.Located("train", pl.experiment.Check())
-}
-
-// splitTasks adds the trainings of a split and of its inner splits, the methods that are compared, and the calibration.
-// left lists the trainings without a group that the calibration needs, or is nil.
-func (pl *trainPlanner) splitTasks(split config.Split, inner []config.Split, left *experiment.LeftOut) {
-	for _, s := range append(slices.Clone(inner), split) {
-		for k := range pl.exp.Train.Seeds {
-			pl.trainTask(s, k)
-		}
-	}
-
-	if !split.Final() { // a final model has no held-out values on which methods could be compared
-		pl.methods(split)
-	}
-
-	pl.honestTask(split, left)
 }
 
 // TrainID returns the ID of the task that trains the k-th network of a split.

@@ -420,13 +420,23 @@ func Read(path string) (*Model, error) {
 }
 
 // ReadResult reads the calibration of the model in the file honest.json at path, and its record with all details. It
-// does not read the model itself. An error about the content does not name the file: callers add it.
+// does not read the model itself.
 func ReadResult(path string) (*interval.Result, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("read intervals: %w", err)
 	}
 
+	result, err := decodeResult(b)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+
+	return result, nil
+}
+
+// decodeResult reads the calibration and the record in the content of honest.json.
+func decodeResult(b []byte) (*interval.Result, error) {
 	var stored struct {
 		Format         string          `json:"format"`
 		Version        int             `json:"version"`

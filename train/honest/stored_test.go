@@ -70,6 +70,7 @@ func TestReadResultOfDamagedDetails(t *testing.T) {
 		path := filepath.Join(t.TempDir(), honest.File)
 		require.NoError(t, os.WriteFile(path, []byte(text+"}"), 0o644))
 		_, err := honest.ReadResult(path)
-		assert.ErrorContains(t, err, want, text)
+		require.ErrorContains(t, err, want, text)
+		assert.ErrorContains(t, err, path, "the error names the file")
 	}
 }
