@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Tail returns the last lines of a log. If a panic begins before them, Tail returns the first lines of the panic
-// instead, because the lines after them are stacks. Tail returns "" if the log cannot be read.
+// Tail returns the last lines of a log. If a panic begins before them, in the last 8 KiB, Tail returns the first lines
+// of the panic instead, because the lines after them are stacks. Tail returns "" if the log cannot be read.
 func Tail(path string, lines int) string {
 	const most = 8 << 10 // bytes that are read from the end
 

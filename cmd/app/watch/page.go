@@ -159,7 +159,9 @@ func (w *Watcher) state(r *run, now time.Time) state {
 		s.title = "Running"
 		s.class = "running"
 		s.say("For %s.", Words(now.Sub(r.head.Time)))
-		s.say("About %s left.", Words(r.estimate.Left(now)))
+		if !r.estimate.Idle() {
+			s.say("About %s left.", Words(r.estimate.Left(now)))
+		}
 	}
 
 	return s

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -175,6 +176,26 @@ func TestKilled(t *testing.T) {
 	require.NoError(t, os.WriteFile(journal, running, 0o644)) // the same file, longer
 	assert.Equal(t, "Running", title(w))
 	assert.Len(t, atWork(w), 3)
+}
+
+// While no job of a cluster runs, the page states no time that is left, as the progress does not. Journals by hand.
+func TestTimeLeftOnCluster(t *testing.T) {
+	const planned = `{"event":"task","task":"a","expect":50}` + "\n"
+	const started = `{"event":"start","task":"a"}` + "\n"
+	for lines, want := range map[string]bool{
+		`{"event":"run","jobs":0}` + "\n" + planned:           false,
+		`{"event":"run","jobs":0}` + "\n" + planned + started: true,
+		`{"event":"run","jobs":2}` + "\n" + planned:           true,
+	} {
+		dir := t.TempDir()
+		testfile.Write(t, filepath.Join(dir, engine.Journal), lines)
+
+		w := New(dir)
+		now := time.Now()
+		facts := w.state(w.read(now), now).facts
+		isTold := slices.ContainsFunc(facts, func(fact string) bool { return strings.HasSuffix(fact, " left.") })
+		assert.Equal(t, want, isTold, "%s\n%s", lines, facts)
+	}
 }
 
 // A task failed, and another task needs it. Expected: no time is left for either. The journal names a task that it does

@@ -178,6 +178,7 @@ type optionForm struct {
 	form       *regexp.Regexp // its first group is the option's name
 	reserved   []string       // names of options that the program sets itself
 	abbreviate bool           // the scheduler takes any beginning of a name that is not ambiguous
+	ignoreCase bool           // the scheduler takes names in upper case too
 	isShell    bool           // the option is split into words, as a shell does
 }
 
@@ -204,12 +205,17 @@ var optionForms = []optionForm{
 		form:       regexp.MustCompile(`^\+?([A-Za-z_]+) *=.+$`),
 		reserved: strings.Fields("arguments error executable getenv initialdir log output queue should_transfer_files " +
 			"universe"),
+		ignoreCase: true,
 	},
 }
 
 // isReserved reports whether the program sets the option with this name itself.
 func (f optionForm) isReserved(name string) bool {
 	const shortest = 3 // letters: the scheduler finds shorter abbreviations ambiguous
+	if f.ignoreCase {
+		name = strings.ToLower(name)
+	}
+
 	for _, reserved := range f.reserved {
 		isAbbreviation := f.abbreviate && len(name) >= shortest && strings.HasPrefix(reserved, name)
 		if name == reserved || isAbbreviation {

@@ -83,7 +83,7 @@ func TestCheckExtra(t *testing.T) {
 		},
 		"sge":      {"-l gpu=1", "-R y"},
 		"pbs":      {"-l place=excl"},
-		"htcondor": {"requirements = HasAVX2", "+Project = \"x\""},
+		"htcondor": {"requirements = HasAVX2", "Requirements = HasAVX2", "+Project = \"x\""},
 	} {
 		for _, option := range options {
 			require.NoError(t, checkExtra(scheduler, option), scheduler)
@@ -93,7 +93,7 @@ func TestCheckExtra(t *testing.T) {
 }
 
 // Options of another form are refused, and options that the program sets itself. sbatch takes abbreviations, so that
-// --arr is --array.
+// --arr is --array. HTCondor takes its commands in upper case too.
 func TestCheckExtraRefused(t *testing.T) {
 	for scheduler, options := range map[string][]string{
 		"slurm": {
@@ -102,7 +102,7 @@ func TestCheckExtraRefused(t *testing.T) {
 		},
 		"sge":      {"-t 1-3", "-sync y", "-l a;b", "--constraint=x"},
 		"pbs":      {"-J 1-3", "-o x"},
-		"htcondor": {"queue = 3", "executable = x", "-l a"},
+		"htcondor": {"queue = 3", "executable = x", "Executable = x", "UNIVERSE = local", "-l a"},
 		"":         {"--array=0-3", "-t 1-3", "x"},
 	} {
 		for _, option := range options {
