@@ -126,10 +126,12 @@ func (v *Inventory) servesOthers(file string) bool {
 }
 
 // listFiles lists all files that the settings name, and those among them that are not excluded. Tables that the
-// settings name are in neither list.
+// settings name are in neither list. It returns an error if no file is left.
 func (v *Inventory) listFiles() (all, files []string, err error) {
+	key := "files"
 	globs := v.Settings.Files
 	if v.Settings.Table != nil {
+		key = "table.file"
 		globs = v.Settings.Table.File
 	}
 
@@ -142,6 +144,10 @@ func (v *Inventory) listFiles() (all, files []string, err error) {
 	isTable := func(file string) bool { return slices.Contains(tables, filepath.Clean(file)) }
 	all = slices.DeleteFunc(all, isTable)
 	files = slices.DeleteFunc(files, isTable)
+	if len(files) == 0 {
+		return nil, nil, setting.Errorf(key, "expected files other than the tables that further settings name, found none")
+	}
+
 	v.Warnings = slices.DeleteFunc(warnings, func(warning ingest.Warning) bool { return isTable(warning.Path) })
 
 	return all, files, nil

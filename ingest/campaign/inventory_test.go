@@ -74,6 +74,8 @@ func TestReadNamesTheSetting(t *testing.T) {
 		"run":              func(s *setting.Campaign) { s.Run = "take" },
 		"pattern":          func(s *setting.Campaign) { s.Pattern = "{" },
 		"background.files": func(s *setting.Campaign) { s.Background.Files = []string{"*.wav"} },
+		"files":            func(s *setting.Campaign) { s.Files = []string{"*.csv"} },
+		"table.file":       func(s *setting.Campaign) { s.Table = &setting.Table{File: []string{"log.csv"}} },
 	} {
 		changed := settings()
 		change(changed)
