@@ -16,6 +16,7 @@ func TestAcrossOfSectionDSP(t *testing.T) {
 		assert.ErrorContains(t, err, "experiments.x.dsp.across: belongs to triplets: repeats", ingest)
 	}
 
-	_, err := Parse("pipeline.yaml", []byte(head+"{files: a.wav, conditions: c.csv}\n    dsp: {triplets: repeats, across: Day}\n"))
+	const recordings = head + "{files: a.wav, conditions: c.csv}\n    dsp: {triplets: repeats, across: Day}\n"
+	_, err := Parse("pipeline.yaml", []byte(recordings))
 	require.NoError(t, err)
 }
