@@ -296,6 +296,11 @@ func (v *Inventory) findTares() error {
 		return nil
 	}
 
+	if tare := v.tares.settings(); tare != nil && tare.Drift == "linear" && v.Table == nil {
+		return setting.Errorf("balance.tare.drift", "linear needs a table of conditions, whose rows are in the order of the "+
+			"runs")
+	}
+
 	var rows []*Conditions
 	for i := range v.Files {
 		file := &v.Files[i]

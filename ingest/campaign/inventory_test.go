@@ -70,9 +70,17 @@ func TestReadLeavesOut(t *testing.T) {
 func TestReadNamesTheSetting(t *testing.T) {
 	dir := folder(t)
 	for key, change := range map[string]func(*setting.Campaign){
-		"units.rpm":        func(s *setting.Campaign) { s.Units[0].Name = "rpm" },
-		"run":              func(s *setting.Campaign) { s.Run = "take" },
-		"pattern":          func(s *setting.Campaign) { s.Pattern = "{" },
+		"units.rpm": func(s *setting.Campaign) { s.Units[0].Name = "rpm" },
+		"run":       func(s *setting.Campaign) { s.Run = "take" },
+		"pattern":   func(s *setting.Campaign) { s.Pattern = "{" },
+		"balance.tare.drift": func(s *setting.Campaign) {
+			s.Conditions = ""
+			s.Exclude = nil
+			s.Units = nil
+			s.Pattern = "{name:text}.wav"
+			s.Things = []string{"name"}
+			s.Balance = &setting.Balance{Tare: &setting.Tare{File: "a.wav", Closing: "b.wav", Drift: "linear"}}
+		},
 		"background.files": func(s *setting.Campaign) { s.Background.Files = []string{"*.wav"} },
 		"files":            func(s *setting.Campaign) { s.Files = []string{"*.csv"} },
 		"table.file":       func(s *setting.Campaign) { s.Table = &setting.Table{File: []string{"log.csv"}} },
@@ -165,4 +173,62 @@ func TestExcludedTare(t *testing.T) {
 
 	require.Len(t, inventory.Warnings, 1)
 	assert.Equal(t, "off.wav left out by exclude", inventory.Warnings[0].Path+" "+inventory.Warnings[0].Text)
+}
+
+// If the settings do not name the values of the files next to the recordings, these are the values of the first file. A
+// value that only later files have is left out with a warning, and a value that a later file lacks is an error.
+// Expected conditions and warnings by hand.
+func TestSidecarsThatDiffer(t *testing.T) {
+	for name, c := range map[string]struct {
+		sidecars [3]string
+		values   []setting.NamedString
+		numbers  []string // conditions of numbers
+		warning  string
+		err      string
+	}{
+		"equal names": {[3]string{"rpm: 1", "rpm: 2", "rpm: 3"}, nil, []string{"rpm"}, "", ""},
+		"a later file has more": {
+			[3]string{"rpm: 1", "rpm: 2\nflap_deg: 5", "rpm: 3\ngap_mm: 5"},
+			nil,
+			[]string{"rpm"},
+			"b.wav the file next to it states flap_deg, and the file of a.wav does not", "",
+		},
+		"the first file has more": {
+			[3]string{"rpm: 1\nflap_deg: 5", "rpm: 2", "rpm: 3"}, nil, nil, "", `b.yaml: expected a number "flap_deg"`,
+		},
+		"the settings name them": {
+			[3]string{"rpm: 1", "rpm: 2\nflap_deg: 5", "rpm: 3"},
+			[]setting.NamedString{{Name: "rpm", Value: "rpm"}},
+			[]string{"rpm"},
+			"", "",
+		},
+	} {
+		dir := t.TempDir()
+		for k, file := range []string{"a", "b", "c"} {
+			require.NoError(t, os.WriteFile(filepath.Join(dir, file+".wav"), nil, 0o600))
+			require.NoError(t, os.WriteFile(filepath.Join(dir, file+".yaml"), []byte(c.sidecars[k]), 0o600))
+		}
+
+		inventory := campaign.NewInventory(setting.Campaign{
+			Files: []string{"*.wav"}, Sidecar: &setting.Sidecar{Ending: ".yaml", Values: c.values},
+		}, setting.Project{Dir: dir})
+		require.NoError(t, inventory.FindFiles(), name)
+
+		numbers, _, err := inventory.Columns()
+		if c.err != "" {
+			require.ErrorContains(t, err, c.err, name)
+			continue
+		}
+
+		require.NoError(t, err, name)
+		assert.Equal(t, c.numbers, numbers, name)
+
+		if c.warning == "" {
+			assert.Empty(t, inventory.Warnings, name)
+			continue
+		}
+
+		require.Len(t, inventory.Warnings, 1, name)
+		assert.Contains(t, inventory.Warnings[0].Path+" "+inventory.Warnings[0].Text, c.warning, name)
+	}
 }

@@ -2,7 +2,9 @@ package campaign
 
 import (
 	"slices"
+	"strings"
 
+	"doubletake/ingest"
 	"doubletake/ingest/condition"
 	"doubletake/ingest/setting"
 	"doubletake/ingest/sidecar"
@@ -30,19 +32,43 @@ func (v *Inventory) Columns() (numbers, texts []string, err error) {
 	return numbers, texts, nil
 }
 
-// readSidecars stores the conditions that the files next to the recordings state, if the settings ask for them.
+// readSidecars stores the conditions that the files next to the recordings state, if the settings ask for them. If the
+// settings do not name the conditions, all files must have the conditions of the first file, and readSidecars warns of
+// the first file that has more.
 func (v *Inventory) readSidecars() error {
 	if v.Settings.Sidecar == nil {
 		return nil
 	}
 
+	areNamed := len(v.Settings.Sidecar.Values) > 0
+	var more []string // conditions that only a later file has
 	for i := range v.Files {
 		file := &v.Files[i]
+		var top []setting.NamedString
 		var err error
-		file.Sidecar, v.sidecar, err = sidecar.Conditions(v.Project, file.Name,
-			v.Settings.Sidecar.Ending, v.sidecar, v.Roles)
+		file.Sidecar, top, err = sidecar.Conditions(v.Project, file.Name, v.Settings.Sidecar.Ending, v.sidecar, v.Roles)
 		if err != nil {
 			return err
+		}
+
+		if len(v.sidecar) == 0 {
+			v.sidecar = top
+		}
+
+		if areNamed || len(more) > 0 {
+			continue
+		}
+
+		for _, value := range top {
+			if !slices.Contains(v.sidecar, value) {
+				more = append(more, value.Name)
+			}
+		}
+
+		if len(more) > 0 {
+			v.Warnings = append(v.Warnings, ingest.Warn(file.Name, "sidecar-values", "the file next to it states %s, and the "+
+				"file of %s does not: left out, so that runs that differ in nothing else are repeats; state %[1]s for all "+
+				"recordings, or name the conditions with sidecar: {values: …}", strings.Join(more, ", "), v.Files[0].Name))
 		}
 	}
 

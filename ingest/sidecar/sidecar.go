@@ -19,9 +19,10 @@ import (
 )
 
 // Conditions reads the wanted values from the file next to a recording, by the names that they have there. If wanted is
-// empty, the numbers, things and occasions at the top of the file are wanted. Conditions also returns what was wanted,
-// so that the other recordings must have the same. recording is the name of the recording, and roles say which
-// conditions are names. Conditions returns a *fault.Error about a file that is not there or lacks a value.
+// empty, the numbers, things and occasions at the top of the file are wanted. Conditions also returns these numbers,
+// things and occasions, so that the caller can compare the files of several recordings. recording is the name of the
+// recording, and roles say which conditions are names. Conditions returns a *fault.Error about a file that is not there
+// or lacks a value.
 func Conditions(project setting.Project, recording, ending string, wanted []setting.NamedString,
 	roles condition.Roles,
 ) ([]condition.Condition, []setting.NamedString, error) {
@@ -36,8 +37,9 @@ func Conditions(project setting.Project, recording, ending string, wanted []sett
 		return nil, nil, &fault.Error{Path: name, Err: fmt.Errorf("read conditions: %w", err)}
 	}
 
+	top := topValues(values, roles)
 	if len(wanted) == 0 {
-		wanted = topValues(values, roles)
+		wanted = top
 		if len(wanted) == 0 {
 			return nil, nil, fault.At(name, "", "numbers at its top", "none",
 				"name those that are meant with sidecar: {values: …}")
@@ -54,7 +56,7 @@ func Conditions(project setting.Project, recording, ending string, wanted []sett
 		conditions = append(conditions, cond)
 	}
 
-	return conditions, wanted, nil
+	return conditions, top, nil
 }
 
 // fitsColumn reports whether a value of a sidecar can be the condition of a column: a number, or any text if the column
