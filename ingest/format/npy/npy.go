@@ -69,8 +69,7 @@ func Open(src ingest.Source, o ingest.Options) (*raw.Reader, error) {
 	}
 
 	if shape.frames == 0 || shape.channels == 0 {
-		return nil, src.Fault(h.begin, "samples", fmt.Sprintf("an empty array, shape %v", h.shape),
-			"the file holds no samples")
+		return nil, h.emptyError(src)
 	}
 
 	// In C order the last axis runs fastest, in Fortran order the first. Samples of a channel lie together, as planes, if
@@ -150,6 +149,19 @@ func readHeader(src ingest.Source) (header, error) {
 	}
 
 	return h, nil
+}
+
+// emptyError returns the error of an array without samples. Bytes behind the header are samples of a program that was
+// stopped before it wrote the shape.
+func (h *header) emptyError(src ingest.Source) error {
+	found := fmt.Sprintf("an empty array, shape %v", h.shape)
+	hint := "the file holds no samples"
+	if behind := src.Size - h.begin - h.length; behind > 0 {
+		found += fmt.Sprintf(", and %s behind it", fault.Plural(behind, "byte"))
+		hint = "the writer was stopped before it wrote the shape: write the shape into the header, or record again"
+	}
+
+	return src.Fault(h.begin, "samples", found, hint)
 }
 
 // shape is the shape of an array as samples of channels.
