@@ -41,7 +41,10 @@ func TestNPYRefused(t *testing.T) {
 		{"complex", ingesttest.NPY("<c16", false, make([]byte, 16), 1), []string{"complex"}},
 		{"quadruple", ingesttest.NPY("<f16", false, make([]byte, 16), 1), []string{`dtype "<f16"`}},
 		{"no axis", ingesttest.NPY("<f8", false, make([]byte, 8)), []string{"one or two axes"}},
-		{"no samples", ingesttest.NPY("<f8", false, nil, 0), []string{"an empty array, shape [0] (the file holds no samples"}},
+		{
+			"no samples", ingesttest.NPY("<f8", false, nil, 0),
+			[]string{"an empty array, shape [0] (the file holds no samples"},
+		},
 		{
 			"no shape", ingesttest.NPY("<f8", false, make([]byte, 80), 0),
 			[]string{"an empty array, shape [0], and 80 bytes behind it (the writer was stopped"},

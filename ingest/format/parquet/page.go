@@ -187,57 +187,33 @@ func unpack(b []byte, codec format.CompressionCodec, size int64) []byte {
 }
 
 // page appends the values of a data page with the given body and header to the column, which has rows values at the
-// end. A page begins with a level for each value of an optional column: 1 if the value is there, and 0 if it is
-// missing. In version 1, the levels are compressed with the values, and their length is before them in 4 bytes. In
-// version 2, they are not compressed, and the header has their length. Pages of other kinds are skipped.
+// end. Pages of other kinds are skipped.
 func (c *column) page(body []byte, codec format.CompressionCodec, h *format.PageHeader, rows int64, dict words) {
-	n := int64(h.DataPageHeader.V.NumValues)
-	encoding := h.DataPageHeader.V.Encoding
-
-	var levels []byte
-
+	var page dataPage
 	switch h.Type {
 	case format.DataPage:
-		body = unpack(body, codec, int64(h.UncompressedPageSize))
-		if c.optional {
-			check(len(body) >= 4 && h.DataPageHeader.V.DefinitionLevelEncoding == format.RLE)
-			length := binary.LittleEndian.Uint32(body)
-			check(int64(length) <= int64(len(body)-4))
-
-			levels = body[4 : 4+length]
-			body = body[4+length:]
-		}
+		page = c.dataPage(body, codec, h)
 	case format.DataPageV2:
-		v := &h.DataPageHeaderV2.V
-		n = int64(v.NumValues)
-		encoding = v.Encoding
-		begin := int64(v.RepetitionLevelsByteLength)
-		end := begin + int64(v.DefinitionLevelsByteLength)
-		check(begin >= 0 && end >= begin && end <= int64(len(body)))
-
-		levels = body[begin:end]
-		body = body[end:]
-		if !v.IsCompressed.Valid || v.IsCompressed.V {
-			body = unpack(body, codec, int64(h.UncompressedPageSize)-end)
-		}
+		page = dataPage2(body, codec, h)
 	default:
 		return // an index page
 	}
 
+	n := page.count
 	check(n >= 0 && n <= rows-c.count())
 
 	var defined []int32 // the levels; nil if the column is not optional
 	present := n        // number of values that are not missing
 
 	if c.optional {
-		defined = hybrid(levels, 1, n)
+		defined = hybrid(page.levels, 1, n)
 		present = 0
 		for _, d := range defined {
 			present += int64(d)
 		}
 	}
 
-	values := c.decodePage(encoding, body, present, dict)
+	values := c.decodePage(page.encoding, page.values, present, dict)
 
 	switch {
 	case n == rows && present == n: // the only page: its values need not be copied
@@ -248,6 +224,54 @@ func (c *column) page(body []byte, codec format.CompressionCodec, h *format.Page
 	default:
 		c.fill(defined, values)
 	}
+}
+
+// dataPage is a data page, decompressed. It has a level for each value of an optional column: 1 if the value is there,
+// and 0 if it is missing.
+type dataPage struct {
+	count    int64 // number of values, with those that are missing
+	levels   []byte
+	encoding format.Encoding
+	values   []byte // those that are there
+}
+
+// dataPage returns a data page of version 1 with the given body and header. The levels are compressed with the values,
+// and their length is before them in 4 bytes.
+func (c *column) dataPage(body []byte, codec format.CompressionCodec, h *format.PageHeader) dataPage {
+	header := &h.DataPageHeader.V
+	page := dataPage{count: int64(header.NumValues), encoding: header.Encoding}
+	page.values = unpack(body, codec, int64(h.UncompressedPageSize))
+
+	if c.optional {
+		check(len(page.values) >= 4 && header.DefinitionLevelEncoding == format.RLE)
+		length := binary.LittleEndian.Uint32(page.values)
+		check(int64(length) <= int64(len(page.values)-4))
+
+		page.levels = page.values[4 : 4+length]
+		page.values = page.values[4+length:]
+	}
+
+	return page
+}
+
+// dataPage2 returns a data page of version 2 with the given body and header. The levels are not compressed, and the
+// header has their length.
+func dataPage2(body []byte, codec format.CompressionCodec, h *format.PageHeader) dataPage {
+	header := &h.DataPageHeaderV2.V
+	begin := int64(header.RepetitionLevelsByteLength)
+	end := begin + int64(header.DefinitionLevelsByteLength)
+	check(begin >= 0 && end >= begin && end <= int64(len(body)))
+
+	page := dataPage{
+		count: int64(header.NumValues), encoding: header.Encoding, levels: body[begin:end], values: body[end:],
+	}
+
+	isCompressed := !header.IsCompressed.Valid || header.IsCompressed.V
+	if isCompressed {
+		page.values = unpack(page.values, codec, int64(h.UncompressedPageSize)-end)
+	}
+
+	return page
 }
 
 // fill appends a value for each level: the next of the values if the level is 1, and otherwise NaN or an empty text.
