@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 
+	"doubletake/ingest/fault"
 	"doubletake/pipeline"
 	"doubletake/report"
 )
@@ -40,13 +41,14 @@ func runGC(c *call) error {
 		}
 	}
 
+	count := fault.Plural(int64(len(objects)), "object")
 	switch {
 	case len(objects) == 0:
 		fmt.Fprintln(c.stdout, "nothing to collect")
 	case remove:
-		fmt.Fprintf(c.stdout, "deleted %d objects, %s\n", len(objects), size(total))
+		fmt.Fprintf(c.stdout, "deleted %s, %s\n", count, size(total))
 	default:
-		fmt.Fprintf(c.stdout, "%d objects, %s; `pipeline gc --delete` removes them\n", len(objects), size(total))
+		fmt.Fprintf(c.stdout, "%s, %s; `pipeline gc --delete` removes them\n", count, size(total))
 	}
 
 	return nil
@@ -54,13 +56,14 @@ func runGC(c *call) error {
 
 // size returns a number of bytes as a text for people.
 func size(bytes int64) string {
+	const leastNext = 999.95 // is rounded to 1000.0, which is 1.0 of the next unit
 	if bytes < 1000 {
 		return fmt.Sprintf("%d B", bytes)
 	}
 
 	units := []string{"kB", "MB", "GB", "TB"}
 	value := float64(bytes) / 1000
-	for value >= 1000 && len(units) > 1 {
+	for value >= leastNext && len(units) > 1 {
 		value /= 1000
 		units = units[1:]
 	}

@@ -11,6 +11,10 @@ import (
 
 // runGraph prints the tasks and what they need as a graph.
 func runGraph(c *call) error {
+	if c.Bool("json") && c.IsSet("format") {
+		return usage("pipeline graph: --json and --format exclude each other")
+	}
+
 	selected := selection(c)
 	project, all, err := loadStatus(c.file(), selected)
 	if err != nil {

@@ -15,6 +15,10 @@ import (
 // runLog lists the runs of a work directory. With --config it prints the configuration of a run, and with --diff how
 // two runs differ.
 func runLog(c *call) error {
+	if c.IsSet("config") && c.IsSet("diff") {
+		return usage("pipeline log: --config and --diff exclude each other")
+	}
+
 	file, compared, err := logArguments(c.args, c.StringSlice("diff"))
 	if err != nil {
 		return err

@@ -145,6 +145,8 @@ func checkSuggest(c *call, priced bool) error {
 		return usage("--batch wants a number of conditions, found %d", batch)
 	case count < 0:
 		return usage("--count wants a number of conditions, found %d", count)
+	case c.IsSet("count") && (priced || batch > 0):
+		return usage("--count belongs to a ranking; --batch and --budget decide how many measurements a plan has")
 	case priced && batch > 0:
 		return usage("pipeline suggest: --cost and --budget go without --batch")
 	}

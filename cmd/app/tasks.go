@@ -15,7 +15,14 @@ import (
 func runTasks(c *call) error {
 	selected := selection(c)
 	format := c.String("format")
-	if slices.Contains(pipeline.Schedulers(), format) {
+	isScheduler := slices.Contains(pipeline.Schedulers(), format)
+	switch {
+	case c.IsSet("parts") && !isScheduler:
+		return usage("--parts belongs to array jobs: give --format with one of %s",
+			strings.Join(pipeline.Schedulers(), ", "))
+	case c.IsSet("image") && format != "k8s":
+		return usage("--image belongs to --format k8s")
+	case isScheduler:
 		return writeJobs(c, selected, format)
 	}
 
