@@ -145,7 +145,9 @@ func (r *Results) addSplits(ctx context.Context, data *Data, e *report.Experimen
 	}
 
 	for i, split := range judged {
-		trained, err := r.trainedOn(split, splits[i])
+		trained := Trained{Split: splits[i], Seeds: r.Divider.Seeds}
+		trained.Read = func(seed int) (Seed, error) { return r.Seed(split, seed) }
+		trained.Honest, err = r.intervals(split)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -164,7 +166,12 @@ func (r *Results) addSplits(ctx context.Context, data *Data, e *report.Experimen
 			return nil, nil, err
 		}
 
-		e.Final = append(e.Final, FinalModel(split.Name, *e, result.Calibration))
+		var calibration *interval.Calibration
+		if result != nil {
+			calibration = result.Calibration
+		}
+
+		e.Final = append(e.Final, FinalModel(split.Name, *e, calibration))
 	}
 
 	return notes, splits, nil
@@ -194,22 +201,13 @@ func (r *Results) CheckReference() error {
 	return err
 }
 
-// trainedOn returns what was trained on a split.
-func (r *Results) trainedOn(split experiment.Split, divided Split) (Trained, error) {
-	trained := Trained{Split: divided, Seeds: r.Divider.Seeds}
-	trained.Read = func(seed int) (Seed, error) { return r.Seed(split, seed) }
+// intervals reads the calibration of a split. If the split has none, the result says why. The result is nil if the
+// settings ask for no calibration.
+func (r *Results) intervals(split experiment.Split) (*interval.Result, error) {
 	if r.Divider.Honest.Base == "none" {
-		return trained, nil
+		return nil, nil
 	}
 
-	var err error
-	trained.Honest, err = r.intervals(split)
-
-	return trained, err
-}
-
-// intervals reads the calibration of a split. If the split has none, the result says why.
-func (r *Results) intervals(split experiment.Split) (*interval.Result, error) {
 	if _, absent := r.Divider.HonestCondition(split); absent != "" {
 		return &interval.Result{Absent: absent}, nil
 	}
