@@ -299,6 +299,15 @@ func TestInterpolateUpToTheEnds(t *testing.T) {
 	assert.Empty(t, commonPoints(2, 1), "a range that no unit has")
 }
 
+// Conditions that agree in nine digits are equal, and −0 is 0.
+func TestKey(t *testing.T) {
+	assert.Equal(t, key([]float64{0, 2}), key([]float64{math.Copysign(0, -1), 2}))
+	assert.Equal(t, key([]float64{0.1 + 0.2}), key([]float64{0.3}))
+	assert.Equal(t, key([]float64{math.NaN(), 1}), key([]float64{math.NaN(), 1}))
+	assert.NotEqual(t, key([]float64{1, 12}), key([]float64{11, 2}))
+	assert.NotEqual(t, key([]float64{1}), key([]float64{1.0000001}))
+}
+
 // A value that a program writes for no value, whose square is infinite. Expected: an error that names its row.
 func TestHugeOutcome(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pairs.csv")

@@ -134,5 +134,13 @@ func mostlyComplete(rows []row) bool {
 	return count < 3*len(units) || 2*count >= len(all)*len(units)
 }
 
-// key returns a text that is equal for equal conditions.
-func key(x []float64) string { return fmt.Sprintf("%.9g", x) }
+// key returns a text that is equal for equal conditions. Conditions are equal if their values agree in nine digits; −0
+// is 0.
+func key(x []float64) string {
+	values := slices.Clone(x)
+	for i := range values {
+		values[i] += 0 // −0 + 0 is 0
+	}
+
+	return fmt.Sprintf("%.9g", values)
+}
