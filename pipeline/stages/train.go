@@ -24,9 +24,9 @@ import (
 	"doubletake/train/results"
 )
 
-// trainVersion is the version of this stage's results. Raise it when the stage gives
-// another result for the same input: its tasks then run again.
-const trainVersion = 10
+// trainVersion is the version of this stage's results. Raise it when the stage gives another result for the same input:
+// its tasks then run again.
+const trainVersion = 11
 
 // Outputs of the stage's tasks that other stages read.
 const (

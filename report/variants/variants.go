@@ -69,7 +69,7 @@ func unitsOf(t *table.Table, conditions []string, rows []int) []string {
 		}
 
 		for k, i := range rows {
-			units[k] += "\x00" + strconv.FormatFloat(column.Floats[i], 'g', -1, 64)
+			units[k] += "\x00" + strconv.FormatFloat(column.Floats[i]+0, 'g', -1, 64) // −0 is 0
 		}
 	}
 

@@ -88,7 +88,7 @@ func (l Learner) labelsOf(z []float64) []string {
 		if l.Names != nil {
 			names = append(names, l.Names[int(v)])
 		} else {
-			names = append(names, strconv.FormatFloat(v, 'g', -1, 64))
+			names = append(names, strconv.FormatFloat(v+0, 'g', -1, 64)) // −0 is 0
 		}
 	}
 

@@ -171,7 +171,7 @@ func (r processRows) tellsApart(k int) bool {
 		}
 
 		for name, own := range rows {
-			properties[name] += fmt.Sprint(column[own[0]], " ")
+			properties[name] += fmt.Sprint(column[own[0]]+0, " ") // −0 is 0
 		}
 	}
 

@@ -458,3 +458,12 @@ func TestNumbersThings(t *testing.T) {
 		assert.Equal(t, c.want, honest.NumbersThings(c.axis, c.inputs), c.name)
 	}
 }
+
+// Things that are numbered 0 and −0 are one thing.
+func TestThingsOfMinusZero(t *testing.T) {
+	l := honest.Learner{Condition: "day"}
+	l.Labels = true
+	g := l.Grouping([]float64{1, 0, math.Copysign(0, -1), 1})
+	assert.Equal(t, []string{"0", "1"}, g.Names)
+	assert.Equal(t, []int{1, 0, 0, 1}, g.Group)
+}

@@ -175,8 +175,8 @@ func checkFinite(name string, values []float64, columns int) error {
 }
 
 // Index numbers the distinct rows of x, which have width numbers each, in the order of their first appearance. It
-// returns the number of each row and the distinct rows. Numbers are compared bit by bit, so that −0 and 0 differ,
-// except that all NaN are equal. Index panics if x does not consist of rows of width numbers, or if width is below 1.
+// returns the number of each row and the distinct rows, each as it is where it appears first. −0 equals 0, and NaN
+// equals NaN. Index panics if x does not consist of rows of width numbers, or if width is below 1.
 func Index(x []float64, width int) (index []int, distinct []float64) {
 	if width < 1 || len(x)%width != 0 {
 		panic(fmt.Sprintf("triplets: %d numbers are not rows of %d", len(x), width))
@@ -194,7 +194,7 @@ func Index(x []float64, width int) (index []int, distinct []float64) {
 			if math.IsNaN(v) {
 				v = math.NaN()
 			}
-			key = binary.LittleEndian.AppendUint64(key, math.Float64bits(v))
+			key = binary.LittleEndian.AppendUint64(key, math.Float64bits(v+0)) // −0 is 0
 		}
 
 		k, ok := seen[string(key)]

@@ -11,19 +11,17 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Distinct rows are numbered in the order of their first appearance. NaN equals NaN of either sign, but 0 is not −0.
+// Distinct rows are numbered in the order of their first appearance. NaN equals NaN of either sign, and 0 equals −0.
 func TestIndex(t *testing.T) {
 	nan := math.NaN()
 	minus := math.Copysign(0, -1)
 	index, distinct := Index([]float64{1, 2, 3, 4, 1, 2, nan, 0, -nan, 0, nan, minus}, 2)
-	assert.Equal(t, []int{0, 1, 0, 2, 2, 3}, index, "index")
+	assert.Equal(t, []int{0, 1, 0, 2, 2, 2}, index, "index")
 
-	require.Len(t, distinct, 8, "four rows of two")
+	require.Len(t, distinct, 6, "three rows of two")
 	assert.Equal(t, []float64{1, 2, 3, 4}, distinct[:4])
 	assert.True(t, math.IsNaN(distinct[4]))
 	assert.Equal(t, 0.0, distinct[5])
-	assert.True(t, math.IsNaN(distinct[6]))
-	assert.True(t, math.Signbit(distinct[7]), "−0")
 
 	index, distinct = Index(nil, 3)
 	assert.Empty(t, index, "numbers without rows")

@@ -361,7 +361,7 @@ func (c *campaign) compareRows(a, b int) int {
 func (c *campaign) poolKey(row int) (key string) {
 	for k, name := range c.conditions {
 		if slices.Contains(c.pools, name) {
-			key += strconv.FormatFloat(c.values[k][row], 'g', -1, 64) + " "
+			key += strconv.FormatFloat(c.values[k][row]+0, 'g', -1, 64) + " " // −0 is 0
 		}
 	}
 

@@ -331,3 +331,24 @@ func TestNoBudget(t *testing.T) {
 		assert.ErrorContains(t, err, want, "at %q", conditions)
 	}
 }
+
+// Runs at 0 and at −0 degrees have one condition: they are repeats.
+func TestMinusZeroIsZero(t *testing.T) {
+	meta := []kv.Pair{{Key: "pairs", Value: "same-run"}, {Key: "construction", Value: "split-half-spectrum"}}
+	p := campaignOf([]table.Column{
+		{Name: "run", Strings: []string{"a", "b", "c", "d"}},
+		{Name: "alpha_deg", Floats: []float64{0, math.Copysign(0, -1), 4, 4}},
+		{Name: "l_db_1", Unit: "dB re 20 µPa", Floats: []float64{60, 61, 70, 71}},
+		{Name: "l_db_2", Unit: "dB re 20 µPa", Floats: []float64{60.2, 61.4, 70.2, 71}},
+	}, meta...)
+
+	list, err := Compute(p, nil, Options{})
+	require.NoError(t, err)
+
+	var at []string
+	for _, b := range list {
+		at = append(at, b.At)
+	}
+
+	assert.Equal(t, []string{"alpha_deg = 0", "alpha_deg = 4"}, at)
+}

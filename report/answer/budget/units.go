@@ -211,7 +211,7 @@ func (c *campaign) levelNames(repeats bool) []string {
 func (c *campaign) conditionKey(row int) string {
 	key := "c"
 	for _, v := range c.values {
-		key += " " + strconv.FormatFloat(v[row], 'g', -1, 64)
+		key += " " + strconv.FormatFloat(v[row]+0, 'g', -1, 64) // −0 is 0
 	}
 
 	for _, t := range c.texts {

@@ -213,7 +213,7 @@ type setPointTable struct{ pairs.AtSetPoints }
 // text returns a cell of a column of numbers or of text as a text.
 func (t setPointTable) text(name string, i int) string {
 	if v, err := t.Floats(name); err == nil {
-		return strconv.FormatFloat(v[i], 'g', -1, 64)
+		return strconv.FormatFloat(v[i]+0, 'g', -1, 64) // −0 is 0
 	}
 	return t.Column(name).Strings[i]
 }
