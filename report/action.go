@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"doubletake/internal/lists"
@@ -12,25 +13,54 @@ import (
 // This file says what to do with predictions as they are, by the worst grade and its reason. nextstep.go says what to
 // measure.
 
-// action says what to do with the split's predictions as they are, by the worst grade and its reason.
+// action says what to do with the split's predictions as they are: first by the worst grade and its reason, and then for
+// values above the noise floor.
 func (s Split) action() string {
 	if !s.isCalibrated() {
 		return s.uncalibratedAction()
 	}
 
+	return joinTexts(" ", s.gradeAction(), s.floorAction())
+}
+
+// gradeAction says what to do by the worst grade and its reason. It leaves out undecided outcomes of floorAction, and
+// returns "" if no other outcome has the worst grade.
+func (s Split) gradeAction() string {
 	grade := s.Verdict()
 	worst := withGrade(s.recommended(), grade)
 	switch grade {
 	case score.Fails:
 		return "Do not use the intervals of " + outcomesWord(worst) + " there."
 	case score.Undecided:
-		return undecidedAction(worst)
+		return undecidedAction(slices.DeleteFunc(worst, func(outcome score.OutcomeTrust) bool {
+			return isDoubtful(s.gradeAboveFloor(outcome))
+		}))
 	case score.Wide:
 		return s.narrowingAction(worst[0].Outcome)
 	}
 
 	return "Use the intervals."
 }
+
+// floorAction says what to use above the noise floor for outcomes whose grade is undecided or fails without upper
+// bounds. It returns "" if there is no such outcome.
+func (s Split) floorAction() string {
+	var doubtful []score.OutcomeTrust
+	for _, outcome := range s.recommended() {
+		if isDoubtful(s.gradeAboveFloor(outcome)) {
+			doubtful = append(doubtful, *s.heldOutcome(outcome.Outcome).Measured)
+		}
+	}
+
+	if len(doubtful) == 0 {
+		return ""
+	}
+
+	return "Above the noise floor: " + undecidedAction(doubtful)
+}
+
+// isDoubtful reports whether intervals with a grade should not be used as they are.
+func isDoubtful(grade score.Grade) bool { return grade == score.Undecided || grade == score.Fails }
 
 // mostNamed is the number of outcomes up to which a sentence names them.
 const mostNamed = 3

@@ -147,7 +147,7 @@ func allChecks(experiments []Experiment) []findingList {
 		return nil
 	}
 
-	text := "its two answers violate " + strings.Join(violated, ", ") + "."
+	text := "it violates " + strings.Join(violated, ", ") + "; no action."
 
 	return []findingList{{kind: checkKind, items: []string{text}}}
 }

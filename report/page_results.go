@@ -68,14 +68,11 @@ func newResultView(row result, longest float64, withUnits bool) resultView {
 		Split: shorten(clean(row.split.Name), longName), Name: text(0), Model: text(2), Error: text(3), Half: text(4),
 		In68: text(5), In95: text(6), R2: text(7), Bounds: text(8), Without: text(9), Mean: text(10), Linear: text(11),
 		Grade: text(12), Bar: errorBar(row, longest), Inside: insideBar(row.trust),
+		AboveFloor: string(row.split.gradeAboveFloor(row.trust)),
 	}
 
 	if missesOnlyAt68(row.trust.Evidence()) {
 		view.Only = levelText(row.trust.Level)
-	}
-
-	if row.split.boundsWords() != "" {
-		view.AboveFloor = string(row.split.gradeAboveFloor(row.trust))
 	}
 
 	view.Word = Quantity{Name: row.trust.Outcome}.Word()

@@ -284,11 +284,9 @@ func (s Split) withoutBoundsWords() string {
 	}
 
 	var changed []string
-	isReliable := false // one of the other grades
 	for _, outcome := range s.recommended() {
 		if grade := s.gradeAboveFloor(outcome); grade != "" {
 			changed = append(changed, clean(outcome.Outcome)+" "+grade.Predicate())
-			isReliable = isReliable || grade == score.Holds || grade == score.Wide
 		}
 	}
 
@@ -301,27 +299,14 @@ func (s Split) withoutBoundsWords() string {
 		return "Without them " + numbered(n, "grade changes", "grades change")
 	}
 
-	words := "Without them " + strings.Join(changed, ", ")
-	if !isReliable {
-		words += ": above the noise floor, do not use " + intervalsWord(n)
-	}
-
-	return words
+	return "Without them " + strings.Join(changed, ", ")
 }
 
-// intervalsWord refers to the intervals of n outcomes that a sentence names.
-func intervalsWord(n int) string {
-	if n == 1 {
-		return "its intervals"
-	}
-	return "their intervals"
-}
-
-// gradeAboveFloor returns the grade of an outcome without upper bounds if it differs from the grade with them, and ""
-// otherwise.
+// gradeAboveFloor returns the grade of an outcome without upper bounds if the share of upper bounds is stated and this
+// grade differs from the grade with them. Otherwise it returns "".
 func (s Split) gradeAboveFloor(outcome score.OutcomeTrust) score.Grade {
 	measured := s.heldOutcome(outcome.Outcome).Measured
-	if measured == nil || measured.Grade() == outcome.Grade() {
+	if s.boundsWords() == "" || measured == nil || measured.Grade() == outcome.Grade() {
 		return ""
 	}
 

@@ -146,47 +146,58 @@ func TestSentenceOfWeakEvidence(t *testing.T) {
 	assert.Contains(t, got, want)
 }
 
-// A verdict with many upper bounds says which grades change without them. Here 4 of 10 values are bounds. The grades
-// without them are given by shares inside 68 % intervals below 0.53, and inside 95 % intervals of 20 %.
-func TestWithoutBoundsWords(t *testing.T) {
-	without := func(inside, inside68 float64) *score.OutcomeTrust {
-		measured := holding("a", "dB", 3, 9, 0.4)
+// A verdict with many upper bounds says which grades change without them, and what to use above the noise floor if the
+// other grade is doubtful. Here 4 of 10 values are bounds. The grades without them are given by shares inside 68 %
+// intervals below 0.53, and inside 95 % intervals of 20 %. Residuals: 1.96 × 3 dB.
+func TestWithoutBounds(t *testing.T) {
+	without := func(name string, inside, inside68 float64) *score.OutcomeTrust {
+		measured := holding(name, "dB", 3, 9, 0.4)
 		measured.Inside = inside
 		measured.At[0] = inside68
 
 		return &measured
 	}
 
-	same := without(0.97, 0.7)
-	narrow := without(0.96, 0.46)
-	fails := without(0.2, 0.1)
 	wide := holding("a", "dB", 3, 9, 0.9)
-	const doubt = ": above the noise floor, do not use "
-	s := Split{HeldOut: "blades = 2", Honest: calibratedBy()}
+	const residual = "\u00a05.9 dB (1.96 times the RMS held-out residual, noise included), not its interval."
 	for name, c := range map[string]struct {
-		bounds   int
-		measured []*score.OutcomeTrust
-		want     string
+		bounds       int
+		measured     []*score.OutcomeTrust
+		want, action string
 	}{
-		"few bounds": {0, []*score.OutcomeTrust{fails}, ""},
-		"no change":  {4, []*score.OutcomeTrust{same, nil}, ""},
+		"few bounds": {0, []*score.OutcomeTrust{without("a", 0.2, 0.1)}, "", ""},
+		"no change":  {4, []*score.OutcomeTrust{without("a", 0.97, 0.7), nil}, "", ""},
 		"two changes": {
 			4,
-			[]*score.OutcomeTrust{narrow, same, fails},
-			"Without them a is undecided, c fails" + doubt + "their intervals",
+			[]*score.OutcomeTrust{without("a", 0.96, 0.46), without("b", 0.97, 0.7), without("c", 0.2, 0.1)},
+			"Without them a is undecided, c fails",
+			"Above the noise floor: Use only the 95\u00a0% interval of a. For c use ±" + residual,
 		},
-		"one change":    {4, []*score.OutcomeTrust{fails}, "Without them a fails" + doubt + "its intervals"},
-		"better":        {4, []*score.OutcomeTrust{&wide}, "Without them a is wide"},
-		"three changes": {4, []*score.OutcomeTrust{fails, fails, fails}, "Without them 3 grades change"},
+		"one change": {
+			4,
+			[]*score.OutcomeTrust{without("a", 0.2, 0.1)},
+			"Without them a fails",
+			"Above the noise floor: For a use ±" + residual,
+		},
+		"better": {4, []*score.OutcomeTrust{&wide}, "Without them a is wide", ""},
+		"many": {
+			4,
+			[]*score.OutcomeTrust{
+				without("a", 0.2, 0.1), without("b", 0.2, 0.1), without("c", 0.2, 0.1), without("d", 0.2, 0.1),
+			},
+			"Without them 4 grades change",
+			"Above the noise floor: For 4 outcomes use ±\u00a01.96 times the RMS held-out residual, noise included, not the " +
+				"intervals.",
+		},
 	} {
-		s.Held = nil
-		s.Honest.Record.Outcomes = nil
+		s := Split{HeldOut: "blades = 2", Honest: calibratedBy()}
 		for k, measured := range c.measured {
-			outcome := holding("abc"[k:k+1], "dB", 3, 9, 0.4)
+			outcome := holding("abcd"[k:k+1], "dB", 3, 9, 0.4)
 			s.Honest.Record.Outcomes = append(s.Honest.Record.Outcomes, outcome)
 			s.Held = append(s.Held, HeldOutcome{Outcome: outcome.Outcome, Values: 10, Bounds: c.bounds, Measured: measured})
 		}
 
 		assert.Equal(t, c.want, s.withoutBoundsWords(), name)
+		assert.Equal(t, strings.TrimSpace("Use the intervals. "+c.action), s.action(), name)
 	}
 }
