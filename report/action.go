@@ -13,7 +13,7 @@ import (
 // This file says what to do with predictions as they are, by the worst grade and its reason. nextstep.go says what to
 // measure.
 
-// action says what to do with the split's predictions as they are: first by the worst grade and its reason, and then for
+// action says what to do with the split's predictions as they are: by the worst grade and its reason, and then for
 // values above the noise floor.
 func (s Split) action() string {
 	if !s.isCalibrated() {
@@ -32,9 +32,11 @@ func (s Split) gradeAction() string {
 	case score.Fails:
 		return "Do not use the intervals of " + outcomesWord(worst) + " there."
 	case score.Undecided:
-		return undecidedAction(slices.DeleteFunc(worst, func(outcome score.OutcomeTrust) bool {
+		others := slices.DeleteFunc(worst, func(outcome score.OutcomeTrust) bool {
 			return isDoubtful(s.gradeAboveFloor(outcome))
-		}))
+		})
+
+		return undecidedAction(others, score.OutcomeTrust.Residual)
 	case score.Wide:
 		return s.narrowingAction(worst[0].Outcome)
 	}
@@ -56,7 +58,9 @@ func (s Split) floorAction() string {
 		return ""
 	}
 
-	return "Above the noise floor: " + undecidedAction(doubtful)
+	return "Above the noise floor: " + undecidedAction(doubtful, func(outcome score.OutcomeTrust) float64 {
+		return s.heldOutcome(outcome.Outcome).MeasuredResidual
+	})
 }
 
 // isDoubtful reports whether intervals with a grade should not be used as they are.
@@ -74,8 +78,8 @@ func outcomesWord(list []score.OutcomeTrust) string {
 }
 
 // undecidedAction says which numbers of undecided outcomes can be used: the intervals of one level if they hold, and
-// otherwise the measured residuals.
-func undecidedAction(list []score.OutcomeTrust) string {
+// otherwise the measured residuals, which residual returns in the unit of an outcome.
+func undecidedAction(list []score.OutcomeTrust, residual func(score.OutcomeTrust) float64) string {
 	usable, doubtful := lists.Split(list, func(outcome score.OutcomeTrust) bool {
 		return missesOnlyAt68(outcome.Evidence())
 	})
@@ -87,7 +91,7 @@ func undecidedAction(list []score.OutcomeTrust) string {
 	}
 
 	if len(doubtful) > 0 {
-		sentences = append(sentences, residualAction(doubtful))
+		sentences = append(sentences, residualAction(doubtful, residual))
 	}
 
 	return strings.Join(sentences, " ")
@@ -96,7 +100,7 @@ func undecidedAction(list []score.OutcomeTrust) string {
 // residualAction gives intervals of the measured residuals in place of intervals that contain too few values. The
 // residuals are normal enough, and contain both the error that the model did not expect and the noise of one
 // measurement.
-func residualAction(list []score.OutcomeTrust) string {
+func residualAction(list []score.OutcomeTrust, residual func(score.OutcomeTrust) float64) string {
 	factor := math.Sqrt2 * math.Erfinv(list[0].Level)
 	residuals := fmt.Sprintf("%.3g times the RMS held-out residual, noise included", factor)
 	if len(list) > mostNamed {
@@ -106,7 +110,7 @@ func residualAction(list []score.OutcomeTrust) string {
 	var parts []string
 	verb := " use" // once in the sentence
 	for _, outcome := range list {
-		half := unitOf(outcome).amount(factor * outcome.Residual())
+		half := unitOf(outcome).amount(factor * residual(outcome))
 		parts = append(parts, fmt.Sprintf("%s%s ±\u00a0%s", clean(outcome.Outcome), verb, half))
 		verb = ""
 	}

@@ -35,16 +35,17 @@ var (
 func TestUndecidedAction(t *testing.T) {
 	only := undecidedBy("y", missesAt68)
 	weak := undecidedBy("z", nearlyFails)
-	assert.Equal(t, "Use only the 95\u00a0% interval of y.", undecidedAction([]score.OutcomeTrust{only}))
+	action := func(list ...score.OutcomeTrust) string { return undecidedAction(list, score.OutcomeTrust.Residual) }
+	assert.Equal(t, "Use only the 95\u00a0% interval of y.", action(only))
 	assert.Equal(t, "For z use ±\u00a06.9 N (1.96 times the RMS held-out residual, noise included), not its interval.",
-		undecidedAction([]score.OutcomeTrust{weak}))
+		action(weak))
 	assert.Equal(t, "Use only the 95\u00a0% interval of y. For z use ±\u00a06.9 N (1.96 times the RMS held-out "+
-		"residual, noise included), not its interval.", undecidedAction([]score.OutcomeTrust{only, weak}))
+		"residual, noise included), not its interval.", action(only, weak))
 	assert.Equal(t, "For z use ±\u00a06.9 N, for z ±\u00a06.9 N (1.96 times the RMS held-out "+
 		"residual, noise included), not their intervals.",
-		undecidedAction([]score.OutcomeTrust{weak, weak}))
+		action(weak, weak))
 	assert.Equal(t, "For 4 outcomes use ±\u00a01.96 times the RMS held-out residual, noise included, not the intervals.",
-		undecidedAction([]score.OutcomeTrust{weak, weak, weak, weak}))
+		action(weak, weak, weak, weak))
 }
 
 // Each step says how many further test runs decide the interval if they are like the measured ones, and what a training
@@ -55,7 +56,7 @@ func TestDecidingWords(t *testing.T) {
 	s.Honest.Record.Forecast = []interval.Forecast{{Half: []float64{12}}, {Runs: 1, Half: []float64{7.5}}}
 	for want, evidence := range map[string]score.Evidence{
 		"To decide, measure 1 more test run with blades = 2: if it is like these 13, the interval holds.": nearlyHolds,
-		"Train on a run with blades = 2: held-out runs only test the model.":                              nearlyFails,
+		"Train on a run with blades = 2: held-out runs only test.":                                        nearlyFails,
 		"Train on a run with blades = 2: ±\u00a07.5 instead of ±\u00a012 N (forecast).":                   missesAt68,
 		"Train on a run with blades = 2: ±\u00a07.5 instead of ±\u00a012 N (forecast); no test run decides an " +
 			"interval as wide as this one.": tooWide,

@@ -100,7 +100,7 @@ func (s Split) undecidedWords(trust score.OutcomeTrust) string {
 		}
 	}
 
-	return train + ": held-out runs only test the model."
+	return train + ": held-out runs only test."
 }
 
 // testsWords asks for test runs that decide an interval if they are like the measured runs.

@@ -17,6 +17,10 @@ type HeldOutcome struct {
 	// bound, or if every pair has one.
 	Measured *score.OutcomeTrust
 
+	// MeasuredResidual is the root mean squared residual of the values of Measured, with their noise. It is NaN if
+	// Measured is nil.
+	MeasuredResidual float64
+
 	// Errors of plain predictions, as roots of the measured squared error in the unit of the outcome. They are NaN if the
 	// prediction cannot be made.
 	MeanError   float64 // by the mean of the training values
@@ -50,7 +54,7 @@ func (s Split) heldOutcome(outcome string) HeldOutcome {
 		}
 	}
 
-	return HeldOutcome{Outcome: outcome, MeanError: undefined, LinearError: undefined}
+	return HeldOutcome{Outcome: outcome, MeasuredResidual: undefined, MeanError: undefined, LinearError: undefined}
 }
 
 // boundShare returns the share of upper bounds among all held-out values of the split.

@@ -98,7 +98,7 @@ func TestSentenceOfWeakEvidence(t *testing.T) {
 	want := "u = 4.7 held out (2 runs), calibrated model: undecided: 95\u00a0% intervals contain 75\u00a0% of the " +
 		"values (10 to 100\u00a0% with 90\u00a0% confidence), 68\u00a0% intervals 25\u00a0%. " +
 		"For lift_n use ±\u00a0180 N (1.96 times the RMS held-out residual, noise included), not its interval. Train " +
-		"on a run with u = 4.7: held-out runs only test the model. Error 94 N, 95\u00a0% intervals ± 15 N. 75\u00a0% of"
+		"on a run with u = 4.7: held-out runs only test. Error 94 N, 95\u00a0% intervals ± 15 N. 75\u00a0% of"
 	if got := s.Sentence(); !strings.HasPrefix(got, want) {
 		t.Errorf("%s\nexpected %s", got, want)
 	}
@@ -194,7 +194,9 @@ func TestWithoutBounds(t *testing.T) {
 		for k, measured := range c.measured {
 			outcome := holding("abcd"[k:k+1], "dB", 3, 9, 0.4)
 			s.Honest.Record.Outcomes = append(s.Honest.Record.Outcomes, outcome)
-			s.Held = append(s.Held, HeldOutcome{Outcome: outcome.Outcome, Values: 10, Bounds: c.bounds, Measured: measured})
+			s.Held = append(s.Held, HeldOutcome{
+				Outcome: outcome.Outcome, Values: 10, Bounds: c.bounds, Measured: measured, MeasuredResidual: 3,
+			})
 		}
 
 		assert.Equal(t, c.want, s.withoutBoundsWords(), name)

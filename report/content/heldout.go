@@ -99,7 +99,7 @@ func heldOutcomes(ctx context.Context, set triplets.Set, b bounds, sp *report.Sp
 		}
 
 		if held.Bounds > 0 {
-			held.Measured = measuredTrust(set, b, k, sp, trained)
+			held.Measured, held.MeasuredResidual = measuredTrust(set, b, k, sp, trained)
 		}
 
 		list = append(list, held)
@@ -108,14 +108,14 @@ func heldOutcomes(ctx context.Context, set triplets.Set, b bounds, sp *report.Sp
 	return list, nil
 }
 
-// measuredTrust returns the trust in the recommended predictions of outcome k on the pairs without an upper bound. It
-// returns nil if no pair remains.
-func measuredTrust(set triplets.Set, b bounds, k int, sp *report.Split,
-	trained []triplets.Answers,
-) *score.OutcomeTrust {
+// measuredTrust returns the trust in the recommended predictions of outcome k on the pairs without an upper bound, and
+// the root mean squared residual of their values. It returns nil and NaN if no pair remains.
+func measuredTrust(set triplets.Set, b bounds, k int, sp *report.Split, trained []triplets.Answers) (
+	*score.OutcomeTrust, float64,
+) {
 	measured, places := b.dropBounds(set, k)
 	if len(places) == 0 {
-		return nil
+		return nil, math.NaN()
 	}
 
 	if sp.Honest != nil && sp.Honest.Record != nil {
@@ -128,7 +128,11 @@ func measuredTrust(set triplets.Set, b bounds, k int, sp *report.Split,
 		mu := pickRows(record.Mu, set.Out, places)
 		trust := score.TrustByOutcome(measured, mu, none, nil, intervals)[k]
 
-		return &trust
+		// The record has no total variance. Any variance gives the same residual.
+		ones := slices.Repeat([]float64{1}, len(places)*set.Out)
+		residual := score.TrustByOutcome(measured, mu, ones, nil, intervals)[k].Residual()
+
+		return &trust, residual
 	}
 
 	var seeds [][]score.OutcomeTrust
@@ -136,7 +140,9 @@ func measuredTrust(set triplets.Set, b bounds, k int, sp *report.Split,
 		seeds = append(seeds, networkTrust(measured, answers)[k:k+1])
 	}
 
-	return &score.MeanByOutcome(seeds)[0]
+	mean := score.MeanByOutcome(seeds)[0]
+
+	return &mean, mean.Residual()
 }
 
 // pickRows returns the given rows of a row-major matrix with the given number of columns.

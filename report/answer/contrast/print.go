@@ -82,8 +82,8 @@ func (r *Result) sentence(outcome Outcome) string {
 	case n == 0:
 		s += fmt.Sprintf("; a million units would not tell a difference of this size from %g", r.Limit)
 	default:
-		s += fmt.Sprintf("; if the true difference is as found, %d units a side tell it from %g with probability %g", n, r.Limit,
-			Power)
+		s += fmt.Sprintf("; if the true difference is as found, %d units a side tell it from %g with probability %g",
+			n, r.Limit, Power)
 	}
 
 	return s
