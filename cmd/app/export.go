@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"doubletake/ingest/fault"
 	"doubletake/ingest/spelling"
 	"doubletake/pipeline/locate"
 	"doubletake/report/answer/export"
@@ -48,7 +49,8 @@ func runExport(c *call) error {
 			"files", written.Paths, "rows", written.Rows, "columns", written.Columns,
 		})
 		if !c.Bool("json") {
-			fmt.Fprintf(c.stdout, "%s: %d rows, %d columns\n", written.Paths[0], written.Rows, written.Columns)
+			fmt.Fprintf(c.stdout, "%s: %s, %s\n", written.Paths[0], fault.Plural(int64(written.Rows), "row"),
+				fault.Plural(int64(written.Columns), "column"))
 		}
 	}
 

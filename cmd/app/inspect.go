@@ -256,7 +256,7 @@ func printSamples(w io.Writer, recording *inspect.Recording) {
 
 // printTable prints the metadata and the columns of a table.
 func printTable(w io.Writer, table *inspect.Table) {
-	fmt.Fprintf(w, "%d rows, %d columns\n", table.Rows, len(table.Columns))
+	fmt.Fprintf(w, "%s, %s\n", fault.Plural(int64(table.Rows), "row"), fault.Plural(int64(len(table.Columns)), "column"))
 
 	for _, entry := range table.Metadata {
 		if !strings.HasPrefix(entry.Key, "config:") {

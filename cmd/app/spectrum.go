@@ -42,8 +42,8 @@ func drawSpectrum(w io.Writer, channel inspect.Channel) {
 	bottom = max(bottom, top-drawnRangeDB)
 	stepDB := max(1, math.Ceil((top-bottom)/drawnRows)) // of a row
 
-	fmt.Fprintf(w, "\nspectrum of channel %s: dB re 1 %s rms, mean of %d segments, %s Hz resolution\n", channel.Name,
-		cmp.Or(channel.Unit, "unit"), spectrum.Segments, fault.Digits(spectrum.BinHz, 4))
+	fmt.Fprintf(w, "\nspectrum of channel %s: dB re 1 %s rms, mean of %s, %s Hz resolution\n", channel.Name,
+		cmp.Or(channel.Unit, "unit"), fault.Plural(int64(spectrum.Segments), "segment"), fault.Digits(spectrum.BinHz, 4))
 	drawLevels(w, levels, math.Ceil(top), stepDB)
 
 	maxHz := spectrum.BinHz * float64(len(spectrum.Power)-1)

@@ -89,7 +89,8 @@ func (p *plan) chooseChannels(files []string, info ingest.Info) {
 	p.findRising(files[0], info)
 
 	if usable > len(p.Channels)+len(p.InFile) {
-		p.note("of %d channels those of one rate and length are used; choose others under channels", usable)
+		p.note("the %d channels have several rates or lengths: only those with the most frequent rate and length are "+
+			"used; choose others under channels", usable)
 	}
 
 	if !p.Spectra && !p.proposeLoads() {
