@@ -47,8 +47,8 @@ import (
 //     the word of a setting are settings
 //   - 24: numbers in warnings have no exponents
 //   - 25: recordings whose writer stopped before it wrote their length are read, each of valid_min and valid_max counts
-//     in its own type, settings are found in channels whose unit has a slash, and a last number that is cut short is
-//     left out
+//     in its own type, settings are found in channels whose unit has a slash, a last number that is cut short is left
+//     out, and a column of counts beside a stated rate is not of days
 //   - 26: a day and a time of day behind an underline are the day
 const ingestVersion = 26
 

@@ -139,15 +139,31 @@ func (t *Reader) findTimeChannel(o ingest.Options) error {
 		t.timeChannel = slices.IndexFunc(t.columnOf, hasTimes)
 	}
 
-	stated := t.layout.rateHz
-	if t.timeChannel < 0 && stated > 0 && len(t.columnOf) > 0 {
-		read, err := clock.Read(t, 0, "column")
-		if err == nil && math.Abs(read.RateHz-stated) <= stepTolerance*stated {
-			t.timeChannel = 0
-		}
+	if t.timeChannel < 0 && len(t.columnOf) > 0 && t.hasStatedSteps() {
+		t.timeChannel = 0
 	}
 
 	return nil
+}
+
+// hasStatedSteps reports whether the first channel has steps of the rate that the header states, if it states one.
+func (t *Reader) hasStatedSteps() bool {
+	stated := t.layout.rateHz
+	if stated == 0 {
+		return false
+	}
+
+	first := &t.info.Channels[0]
+	unit := first.Unit
+
+	// The error of a channel that is not read appears when its samples are read.
+	read, err := clock.Read(t, 0, "column")
+	hasSteps := err == nil && math.Abs(read.RateHz-stated) <= stepTolerance*stated
+	if !hasSteps {
+		first.Unit = unit // clock.Read has set a unit of time
+	}
+
+	return hasSteps
 }
 
 // dateLayouts and timeLayouts are the layouts of cells, as package time has them. A fraction of the second may follow.

@@ -1,6 +1,7 @@
 package text
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -59,5 +60,29 @@ func TestWholeTimes(t *testing.T) {
 	for text, userHz := range map[string]float64{"time (s),F\n" + steps: 1000, "time,F\n" + steps: 500} {
 		_, err := openString(text, ingest.Options{RateHz: userHz})
 		require.ErrorContains(t, err, "found 1 Hz", "a rate that no unit explains")
+	}
+}
+
+// If the header states a rate, the first column is looked at as a clock. Expected: a column that is not the time keeps
+// its unit, although its counts are days of this century for a spreadsheet.
+func TestCountsAreNotDays(t *testing.T) {
+	for name, first := range map[string][]float64{
+		"up":      {40000, 40003, 39998, 40001, 40002},
+		"down":    {40002, 40003, 39998, 40001, 40000},
+		"round":   {50000, 50001, 50000, 50001, 50000},
+		"by days": {1, 2, 4, 6, 1 + 4*5.0/86400},
+	} {
+		text := "fs = 1000 Hz\ncounts,force\n"
+		for i, v := range first {
+			text += fmt.Sprintf("%v,%d\n", v, i*i)
+		}
+
+		r, err := openString(text, ingest.Options{})
+		require.NoError(t, err, name)
+
+		channel := r.Info().Channels[0]
+		assert.Empty(t, channel.Unit, name)
+		assert.False(t, channel.IsTime(), name)
+		assert.Equal(t, 1000.0, channel.RateHz, name)
 	}
 }

@@ -307,7 +307,7 @@ func unstated(t Reading, samples int64) string {
 
 	step := (t.Last - t.First) / float64(samples-1)
 	roundInDays := !isRound(step) && isRound(step*units["day"])
-	smallInDays := t.First >= year2000 && t.First < year2100 && step < 1e-4
+	smallInDays := t.First >= year2000 && t.First < year2100 && step > 0 && step < 1e-4
 	if roundInDays || smallInDays {
 		return "day"
 	}
