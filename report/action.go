@@ -102,7 +102,7 @@ func undecidedAction(list []score.OutcomeTrust, residual func(score.OutcomeTrust
 // measurement.
 func residualAction(list []score.OutcomeTrust, residual func(score.OutcomeTrust) float64) string {
 	factor := math.Sqrt2 * math.Erfinv(list[0].Level)
-	residuals := fmt.Sprintf("%.3g times the RMS held-out residual, noise included", factor)
+	residuals := fmt.Sprintf("%.3g × RMS held-out residual, noise included", factor)
 	if len(list) > mostNamed {
 		return fmt.Sprintf("For %s use ±\u00a0%s, not the intervals.", outcomesWord(list), residuals)
 	}

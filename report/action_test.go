@@ -37,14 +37,14 @@ func TestUndecidedAction(t *testing.T) {
 	weak := undecidedBy("z", nearlyFails)
 	action := func(list ...score.OutcomeTrust) string { return undecidedAction(list, score.OutcomeTrust.Residual) }
 	assert.Equal(t, "Use only the 95\u00a0% interval of y.", action(only))
-	assert.Equal(t, "For z use ±\u00a06.9 N (1.96 times the RMS held-out residual, noise included), not its interval.",
+	assert.Equal(t, "For z use ±\u00a06.9 N (1.96 × RMS held-out residual, noise included), not its interval.",
 		action(weak))
-	assert.Equal(t, "Use only the 95\u00a0% interval of y. For z use ±\u00a06.9 N (1.96 times the RMS held-out "+
+	assert.Equal(t, "Use only the 95\u00a0% interval of y. For z use ±\u00a06.9 N (1.96 × RMS held-out "+
 		"residual, noise included), not its interval.", action(only, weak))
-	assert.Equal(t, "For z use ±\u00a06.9 N, for z ±\u00a06.9 N (1.96 times the RMS held-out "+
+	assert.Equal(t, "For z use ±\u00a06.9 N, for z ±\u00a06.9 N (1.96 × RMS held-out "+
 		"residual, noise included), not their intervals.",
 		action(weak, weak))
-	assert.Equal(t, "For 4 outcomes use ±\u00a01.96 times the RMS held-out residual, noise included, not the intervals.",
+	assert.Equal(t, "For 4 outcomes use ±\u00a01.96 × RMS held-out residual, noise included, not the intervals.",
 		action(weak, weak, weak, weak))
 }
 

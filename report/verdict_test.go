@@ -97,7 +97,7 @@ func TestSentenceOfWeakEvidence(t *testing.T) {
 	s := Split{HeldOut: "u = 4.7", Honest: calibratedBy(lift)}
 	want := "u = 4.7 held out (2 runs), calibrated model: undecided: 95\u00a0% intervals contain 75\u00a0% of the " +
 		"values (10 to 100\u00a0% with 90\u00a0% confidence), 68\u00a0% intervals 25\u00a0%. " +
-		"For lift_n use ±\u00a0180 N (1.96 times the RMS held-out residual, noise included), not its interval. Train " +
+		"For lift_n use ±\u00a0180 N (1.96 × RMS held-out residual, noise included), not its interval. Train " +
 		"on a run with u = 4.7: held-out runs only test. Error 94 N, 95\u00a0% intervals ± 15 N. 75\u00a0% of"
 	if got := s.Sentence(); !strings.HasPrefix(got, want) {
 		t.Errorf("%s\nexpected %s", got, want)
@@ -133,7 +133,7 @@ func TestSentenceOfWeakEvidence(t *testing.T) {
 	// An interval more than three times as wide as the mean ± 1.96 deviations of the outcomes never holds.
 	s = Split{HeldOut: "blades = 3", Honest: calibratedBy(holding("bpf1_db", "dB", 3, 9, 3.4))}
 	assert.Contains(t, s.Sentence(), "undecided: the interval is 340\u00a0% as wide as the data's spread. "+
-		"For bpf1_db use ±\u00a05.9 dB (1.96 times the RMS held-out residual, noise included), not its interval. "+
+		"For bpf1_db use ±\u00a05.9 dB (1.96 × RMS held-out residual, noise included), not its interval. "+
 		"Train on a run with blades = 3; no test run decides an interval as wide as this one.")
 
 	// A wide interval that fails fails.
@@ -159,7 +159,7 @@ func TestWithoutBounds(t *testing.T) {
 	}
 
 	wide := holding("a", "dB", 3, 9, 0.9)
-	const residual = "\u00a05.9 dB (1.96 times the RMS held-out residual, noise included), not its interval."
+	const residual = "\u00a05.9 dB (1.96 × RMS held-out residual, noise included), not its interval."
 	for name, c := range map[string]struct {
 		bounds       int
 		measured     []*score.OutcomeTrust
@@ -186,7 +186,7 @@ func TestWithoutBounds(t *testing.T) {
 				without("a", 0.2, 0.1), without("b", 0.2, 0.1), without("c", 0.2, 0.1), without("d", 0.2, 0.1),
 			},
 			"Without them 4 grades change",
-			"Above the noise floor: For 4 outcomes use ±\u00a01.96 times the RMS held-out residual, noise included, not the " +
+			"Above the noise floor: For 4 outcomes use ±\u00a01.96 × RMS held-out residual, noise included, not the " +
 				"intervals.",
 		},
 	} {
