@@ -59,6 +59,31 @@ func TestSameStages(t *testing.T) {
 	}
 }
 
+// In a last stage, the sets may give zeros with different signs. The numbers are equal.
+func TestSameZeros(t *testing.T) {
+	set := assembly(t)
+	for a := 2; a <= 5; a++ {
+		for b := 2; b <= 5; b++ {
+			n := a * b * Vec
+			x := make([]float64, n)
+			for i := range x {
+				x[i] = math.Copysign(float64(i%3), float64(i%2)-0.5) // 0, 1, 2, -0, 1, -2 …
+			}
+
+			tw := numbers[float64](2*(a-1)*b, 1)
+			got := make([]float64, n)
+			want := make([]float64, n)
+			set.Stages(got, x, tw, make([]float64, n), a, b, 1, 1, true)
+			Portable().Stages(want, x, tw, make([]float64, n), a, b, 1, 1, true)
+			assert.True(t, slices.Equal(want, got), "radices %d and %d", a, b)
+
+			clear(x)
+			set.Stages(got, x, tw, make([]float64, n), a, b, 1, 1, true)
+			assert.True(t, slices.Equal(x, got), "zeros, radices %d and %d", a, b)
+		}
+	}
+}
+
 func TestSameTwist(t *testing.T) {
 	const (
 		stride = (Lanes + 1) * Vec

@@ -6,6 +6,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"doubletake/ingest"
+	"doubletake/ingest/recording"
 )
 
 // Recordings are named that are shorter than nine tenths of the usual length. At least four recordings, and at least
@@ -107,4 +110,26 @@ func TestCutShortInBothUnits(t *testing.T) {
 	}
 
 	assert.Empty(t, WarnCutShort(lengths), "the rate of one recording is not known")
+}
+
+// Files whose first run is the whole file are compared. If a run is a part of a file, lengths say nothing.
+func TestWarnShortFiles(t *testing.T) {
+	files := func(runID string) []*recording.File {
+		var list []*recording.File
+		for i, samples := range []int64{1000, 1000, 200, 1000, 1000} {
+			path := fmt.Sprintf("r%d.wav", i+1)
+			run := ingest.Run{ID: path + runID, Path: path, Recordings: []ingest.Recording{{Channels: []int{0}}}}
+			list = append(list, &recording.File{
+				Path: path, Info: ingest.Info{Channels: []ingest.Channel{{Samples: samples, RateHz: 100}}},
+				Runs: []recording.Run{{Run: run}},
+			})
+		}
+
+		return list
+	}
+
+	warnings := WarnShortFiles(files(""))
+	require.Len(t, warnings, 1)
+	assert.Equal(t, "r3.wav", warnings[0].Path)
+	assert.Empty(t, WarnShortFiles(files("[0:100]")))
 }
