@@ -169,7 +169,7 @@ func (t *texts) readGo(path string) error {
 	set := token.NewFileSet()
 	file, err := parser.ParseFile(set, path, nil, parser.ParseComments)
 	if err != nil {
-		return err
+		return fmt.Errorf("parse %s: %w", path, err)
 	}
 
 	if ast.IsGenerated(file) {

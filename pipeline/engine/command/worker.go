@@ -153,7 +153,12 @@ type DisagreeError struct {
 
 // Error returns the name of the node and the differences.
 func (e *DisagreeError) Error() string {
-	return fmt.Sprintf("node %s does not agree with the machine of the run: %s", e.Node, strings.Join(e.Differences, ", "))
+	place := "a node"
+	if e.Node != "" {
+		place = "node " + e.Node
+	}
+
+	return fmt.Sprintf("%s does not agree with the machine of the run: %s", place, strings.Join(e.Differences, ", "))
 }
 
 // ExitStatus returns the exit status of an error in the configuration: another attempt would fail in the same way.
