@@ -58,9 +58,11 @@ func (s Split) floorAction() string {
 		return ""
 	}
 
-	return "Above the noise floor: " + undecidedAction(doubtful, func(outcome score.OutcomeTrust) float64 {
+	words := undecidedAction(doubtful, func(outcome score.OutcomeTrust) float64 {
 		return s.heldOutcome(outcome.Outcome).MeasuredResidual
 	})
+
+	return "Above the noise floor: " + strings.ToLower(words[:1]) + words[1:]
 }
 
 // isDoubtful reports whether intervals with a grade should not be used as they are.

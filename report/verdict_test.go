@@ -171,13 +171,13 @@ func TestWithoutBounds(t *testing.T) {
 			4,
 			[]*score.OutcomeTrust{without("a", 0.96, 0.46), without("b", 0.97, 0.7), without("c", 0.2, 0.1)},
 			"Without them a is undecided, c fails",
-			"Above the noise floor: Use only the 95\u00a0% interval of a. For c use ±" + residual,
+			"Above the noise floor: use only the 95\u00a0% interval of a. For c use ±" + residual,
 		},
 		"one change": {
 			4,
 			[]*score.OutcomeTrust{without("a", 0.2, 0.1)},
 			"Without them a fails",
-			"Above the noise floor: For a use ±" + residual,
+			"Above the noise floor: for a use ±" + residual,
 		},
 		"better": {4, []*score.OutcomeTrust{&wide}, "Without them a is wide", ""},
 		"many": {
@@ -186,7 +186,7 @@ func TestWithoutBounds(t *testing.T) {
 				without("a", 0.2, 0.1), without("b", 0.2, 0.1), without("c", 0.2, 0.1), without("d", 0.2, 0.1),
 			},
 			"Without them 4 grades change",
-			"Above the noise floor: For 4 outcomes use ±\u00a01.96 × RMS held-out residual, noise included, not the " +
+			"Above the noise floor: for 4 outcomes use ±\u00a01.96 × RMS held-out residual, noise included, not the " +
 				"intervals.",
 		},
 	} {
