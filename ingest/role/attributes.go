@@ -7,6 +7,7 @@ import (
 	"doubletake/ingest"
 	"doubletake/ingest/condition"
 	"doubletake/ingest/format/text"
+	"doubletake/ingest/units"
 	"doubletake/ingest/vocabulary"
 )
 
@@ -33,19 +34,32 @@ func ReadAttributes(infos []ingest.Info) (columns []*Column) {
 }
 
 // ReadHeaderSetting returns the column of a setting that the headers of all files state as a number and that differs
-// between them, or nil if the attribute is not such a setting.
+// between them, or nil if the attribute is not such a setting. The name of the attribute may end with the unit of the
+// numbers: "Speed [rpm]". ReadHeaderSetting returns nil if a known setting has another unit than this one.
 func ReadHeaderSetting(infos []ingest.Info, attribute string) *Column {
-	name, _ := text.SplitUnit(attribute)
+	name, unit := text.SplitUnit(attribute)
 	column := newAttributeColumn(name)
 	column.Head = attribute
-	column.Name = strings.Join(strings.FieldsFunc(column.Name, isNoLetter), "_")
-	if column.IsAir() || column.IsNumbered() || !vocabulary.Identifier.MatchString(column.Name) {
+	column.Name = strings.Join(strings.FieldsFunc(column.Name, cannotBeInName), "_")
+	if term := vocabulary.TermOf(name, unit); unit != "" && term != "" {
+		column.Name = term
+		column.IsCondition = true
+	}
+
+	conversion, err := units.ToName(column.Name, unit)
+	if err != nil || column.IsAir() || column.IsNumbered() || !vocabulary.Identifier.MatchString(column.Name) {
 		return nil
 	}
 
 	stated := statedIn(infos, attribute, column.Name)
 	if stated == nil || stated[0].IsName {
 		return nil
+	}
+
+	for i, cell := range stated {
+		if cell.Unit == "" { // otherwise the number has its own unit, and is converted already
+			stated[i].Value = conversion.Apply(cell.Value)
+		}
 	}
 
 	column.SetStated(stated)
@@ -59,8 +73,8 @@ func ReadHeaderSetting(infos []ingest.Info, attribute string) *Column {
 	return column
 }
 
-// isNoLetter reports whether a character cannot be a part of the name of a column.
-func isNoLetter(r rune) bool { return !vocabulary.Identifier.MatchString("a" + string(r)) }
+// cannotBeInName reports whether a character cannot be a part of the name of a column.
+func cannotBeInName(r rune) bool { return !vocabulary.Identifier.MatchString("a" + string(r)) }
 
 // newAttributeColumn returns an empty column for an attribute, with the name that the program has for it if it knows
 // one.

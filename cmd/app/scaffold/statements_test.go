@@ -2,7 +2,9 @@ package scaffold
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -40,6 +42,47 @@ func TestSettingsInHeaders(t *testing.T) {
 			assert.Contains(t, found.YAML, `inputs: ["x", "y", "alpha_deg", "u_inf_m_s"]`)
 			assert.Contains(t, fmt.Sprint(found.Notes), "the rows are places")
 		})
+	}
+}
+
+// The names of attributes end with units. Expected: the numbers in the units of the columns' names, converted by hand:
+// 0.1 rad = 18/π degrees, 36 km/h = 10 m/s.
+func TestUnitsOfHeaders(t *testing.T) {
+	for _, c := range []struct {
+		head, column string
+		first        float64 // value of the first file; the second and the third have 2 and 3 in place of 1
+		step         float64
+	}{
+		{"# Speed [rpm]: %d000\n", "rpm", 1000, 1000},
+		{"# AoA [rad]: 0.%d\n", "alpha_deg", 18 / math.Pi, 18 / math.Pi},
+		{"# AoA (deg): %d\n", "alpha_deg", 1, 1},
+		{"# Speed [km/h]: %d8\n", "u_inf_m_s", 5, 1 / 0.36},
+		{"# Speed [m/s]: %d km/h\n", "u_inf_m_s", 1 / 3.6, 1 / 3.6},
+		{head: "# AoA [kg]: %d\n"},
+	} {
+		dir := t.TempDir()
+		for i := range 6 {
+			write(t, dir, fmt.Sprintf("group_test_%d.dat", i), fmt.Sprintf(c.head, i%3+1)+taps(float64(i)))
+		}
+
+		found, err := Look(dir)
+		require.NoError(t, err, c.head)
+
+		if c.column == "" {
+			assert.Empty(t, found.Conditions, c.head)
+			continue
+		}
+
+		rows := strings.Fields(found.Conditions)
+		require.Len(t, rows, 7, c.head)
+		assert.Equal(t, "file,"+c.column, rows[0], c.head)
+
+		for i, row := range rows[1:] {
+			_, cell, _ := strings.Cut(row, ",")
+			value, err := strconv.ParseFloat(cell, 64)
+			require.NoError(t, err, c.head)
+			assert.InEpsilon(t, c.first+float64(i%3)*c.step, value, 1e-14, c.head)
+		}
 	}
 }
 
