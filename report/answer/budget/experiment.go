@@ -404,11 +404,15 @@ func (b *Budget) setNaive(c *campaign, outcome string, id int) {
 		return
 	}
 
+	deviations := [][]float64{first.Floats, second.Floats}
+	values := [][]float64{c.Column(outcome + "_1").Floats, c.Column(outcome + "_2").Floats}
+
 	sum := 0.0 // of the squared deviations of the outcomes that count
 	n := 0.0
 	for _, i := range c.rows[id] {
-		for _, deviation := range []float64{first.Floats[i], second.Floats[i]}[:c.perRow] {
-			if finite(deviation) {
+		for k := range c.perRow {
+			deviation := deviations[k][i]
+			if finite(deviation) && finite(values[k][i]) {
 				sum += deviation * deviation
 				n++
 			}

@@ -283,27 +283,32 @@ func TestReferencesOfCoefficients(t *testing.T) {
 
 // Standard errors of independent segments, by hand: the mean of n outcomes of deviation s has s/√n. Rows are pairs of
 // halves, so that each row has two outcomes, or pairs across three days, in which the second outcome of a row is the
-// first of another row. An outcome without a number does not count.
+// first of another row. An outcome does not count if it or its deviation is no number.
 func TestNaive(t *testing.T) {
+	values := []float64{60, 61, 63}
 	deviations := []float64{0.3, 0.3, 0.3}
 	oneDay := []string{"1", "1", "1"}
 	sameRun := []kv.Pair{{Key: "pairs", Value: "same-run"}}
 	for name, c := range map[string]struct {
-		meta  []kv.Pair
-		days  []string
-		first []float64
-		want  float64
+		meta          []kv.Pair
+		days          []string
+		values, first []float64 // first outcomes, and their deviations
+		want          float64
 	}{
-		"halves": {sameRun, oneDay, deviations, 0.3 / math.Sqrt(6)},
+		"halves": {sameRun, oneDay, values, deviations, 0.3 / math.Sqrt(6)},
 		"across days": {
-			[]kv.Pair{{Key: "config:dsp.across", Value: "day"}}, []string{"1", "2", "3"}, deviations, 0.3 / math.Sqrt(3),
+			[]kv.Pair{{Key: "config:dsp.across", Value: "day"}},
+			[]string{"1", "2", "3"},
+			values, deviations,
+			0.3 / math.Sqrt(3),
 		},
-		"without an outcome": {sameRun, oneDay, []float64{0.3, math.NaN(), 0.3}, 0.3 / math.Sqrt(5)},
+		"without a deviation": {sameRun, oneDay, values, []float64{0.3, math.NaN(), 0.3}, 0.3 / math.Sqrt(5)},
+		"without an outcome":  {sameRun, oneDay, []float64{60, math.NaN(), 63}, deviations, 0.3 / math.Sqrt(5)},
 	} {
 		p := campaignOf([]table.Column{
 			{Name: "run", Strings: []string{"a", "b", "c"}},
 			{Name: "day", Strings: c.days},
-			{Name: "l_db_1", Unit: "dB", Floats: []float64{60, 61, 63}},
+			{Name: "l_db_1", Unit: "dB", Floats: c.values},
 			{Name: "l_db_2", Unit: "dB", Floats: []float64{61, 63, 60}},
 			{Name: "l_db_sd_1", Floats: c.first},
 			{Name: "l_db_sd_2", Floats: deviations},

@@ -16,8 +16,8 @@ import (
 
 // A record is printed beside a condition only if its values are of the class of the condition, and at least as far from
 // the training conditions. The groups are b = 0, 1, 2 and 4, and b = 3 is held out, between two groups: it shows the
-// error between groups. Of the left-out groups, 0 and 4 lay outside the others, at distances of 2·1/3 and 2·2/2 of the
-// range of the others. No group and no held-out value shows the error at an a outside its range.
+// error between groups. Of the left-out groups, 0 and 4 lay outside the others, at distances of 2·1/4 and 2·2/4 of the
+// range of all groups. No group and no held-out value shows the error at an a outside its range.
 func TestRecordOfTheClass(t *testing.T) {
 	m := opened(t, split(t))
 	const noRecordLine = "no record: no held-out value"
