@@ -11,10 +11,10 @@ import (
 const unknownSecond = 1000
 
 // ScanForCheck looks for samples that are not numbers or cannot be read. It reads the first and the last second of a
-// run with recordings, or unknownSecond samples at each end if the sampling rate is not known. If ends is false and the samples are floating-point numbers, it reads the whole run, as it does for runs of at
-// most a second. The statistics describe the samples that it read last, and a warning describes one of the two
-// seconds, not the run. In a run of less than two seconds the seconds overlap, so that two warnings may be about the
-// same samples.
+// run with recordings, or unknownSecond samples at each end if the sampling rate is not known. If ends is false and
+// the samples are floating-point numbers, it reads the whole run, as it does for runs of at most a second. The
+// statistics describe the samples that it read last, and a warning describes one of the two seconds, not the run. In a
+// run of less than two seconds the seconds overlap, so that two warnings may be about the same samples.
 func ScanForCheck(ctx context.Context, rd ingest.Reader, run ingest.Run, ends bool) ([]stats.Summary, []ingest.Warning,
 	error,
 ) {
