@@ -86,7 +86,8 @@ func Calibrator(ctx context.Context, src Source, s CalibratorSettings) (*Calibra
 	if segments < least {
 		hint := recordLonger
 		if s.FrequencyHz == 0 { // the line may be hum of the mains, in a channel without the tone
-			hint += fmt.Sprintf("; or, if the strongest line, at %.4g Hz, is not the calibrator's tone: is it this channel?", f)
+			hint += fmt.Sprintf("; or, if the strongest line, at %s Hz, is not the calibrator's tone: is it this channel?",
+				fault.Digits(f, 4))
 		}
 
 		return nil, tooShort(s, least, n, hint)

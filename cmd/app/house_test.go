@@ -298,7 +298,7 @@ func TestLineWidth(t *testing.T) {
 // verb keeps the number small: shares in per cent, angles, levels, and the factor of a normal law.
 func TestNumbersWithoutExponents(t *testing.T) {
 	short := regexp.MustCompile(`%\.[234]g(.{0,8})`)
-	small := regexp.MustCompile(`^( %%|°| dB| times )`)
+	small := regexp.MustCompile(`^( %%|°| dB| times | × )`)
 	goFiles(t, func(name string, content []byte) {
 		if strings.HasSuffix(name, "_test.go") || strings.HasPrefix(name, "docs/research/") {
 			return

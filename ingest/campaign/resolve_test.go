@@ -34,8 +34,8 @@ func TestResolveTablePairs(t *testing.T) {
 }
 
 // A column called run names the runs and is not an input. A column of names that look like numbers is not an input
-// either, and ResolveTable lists it among the columns of text, as a run that is not a number. cmd/app has it as case
-// run-column.
+// either, and ResolveTable lists it among the columns of text, as a run that is not a number. cmd/app
+// has it as case run-column.
 func TestRunColumn(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"run,x,y_1,y_2\nq1,1,2,3\n", "run [x] [run]"},

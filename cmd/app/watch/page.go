@@ -7,6 +7,7 @@ import (
 	"html/template"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -190,7 +191,7 @@ func Words(duration time.Duration) string {
 func Seconds(seconds float64) string {
 	const short = 10
 	if seconds < short {
-		return fmt.Sprintf("%.2g s", seconds)
+		return strconv.FormatFloat(seconds, 'g', 2, 64) + " s"
 	}
 	return Words(time.Duration(seconds * float64(time.Second)))
 }

@@ -234,7 +234,7 @@ func (t *Reader) addChannels(rateHz float64) {
 // options allow it.
 func (t *Reader) countRows(o ingest.Options) error {
 	t.seek(mark{t.layout.dataOffset, t.layout.dataLine})
-	var latest []mark // of the last rows, at most cutRows
+	var latest []mark // of the last rows, at most cutRows; row i is at i modulo cutRows
 	for {
 		_, ok, err := t.nextRow()
 		if err != nil {
@@ -245,17 +245,23 @@ func (t *Reader) countRows(o ingest.Options) error {
 			break
 		}
 
-		if len(latest) == cutRows {
-			latest = append(latest[:0], latest[1:]...)
+		if len(latest) < cutRows {
+			latest = append(latest, t.current)
+		} else {
+			latest[t.rows%cutRows] = t.current
 		}
 
-		latest = append(latest, t.current)
 		t.markRow()
 		t.rows++
 	}
 
 	if t.rows == 0 {
 		return errorAt(t.path, t.lines.Line, "rows of numbers", "no data rows", "")
+	}
+
+	if len(latest) == cutRows {
+		oldest := t.rows % cutRows
+		latest = slices.Concat(latest[oldest:], latest[:oldest])
 	}
 
 	isCutShort, err := t.isCutShort(latest, o)
@@ -369,10 +375,12 @@ func (t *Reader) cellsAt(row mark) ([][]byte, error) {
 }
 
 // A program that writes numbers in one format, such as %.6f or %e, writes equally many characters behind the decimal
-// sign. If the last number of a file has fewer, it is cut: 1.234 may have been 1.23456e-05.
+// sign. If the last number of a file has fewer, it is cut: 1.234 may have been 1.23456e-05. A program that leaves out
+// zeros at the end, as %g does, writes fewer characters in one number of ten, so that 50 numbers with equally many are
+// hardly of such a program.
 const (
-	cutRows     = 4 // the last row and the rows with which isCutNumber compares it
-	cutDecimals = 4 // fewest characters behind the decimal sign by which a format is recognised
+	cutRows     = 51 // the last row and the rows with which isCutNumber compares it
+	cutDecimals = 4  // fewest characters behind the decimal sign by which a format is recognised
 )
 
 // isCutNumber reports whether number, the last of the file, has fewer characters behind the decimal sign than the last

@@ -670,33 +670,39 @@ func TestTextTruncatedUsed(t *testing.T) {
 	ingesttest.Equal(t, ingesttest.ReadAll(t, r)[2], []float64{3, 6})
 }
 
-// A last number that is cut is found if the rows before it have a format with equally many characters behind the
-// decimal sign. Expected: 1.2346e-05 cut to 1.234 is another number; numbers as people type them may have fewer digits.
+// A last number that is cut is found if the 50 rows before it have a format with equally many characters behind the
+// decimal sign. Expected: 1.2346e-05 cut to 1.234 is another number; numbers that people type, or that a program writes
+// without zeros at the end, may have fewer digits.
 func TestTextCutNumber(t *testing.T) {
 	for _, c := range []struct {
-		name, text string
-		isCut      bool
+		name, head, rows string // rows stand several times
+		times            int
+		last             string
+		isCut            bool
 	}{
-		{"exponent", "t,p\n1,1.2345e-05\n2,1.2346e-05\n3,1.2347e-05\n4,1.234", true},
-		{"exponent without a digit", "t,p\n1,1.2345e-05\n2,1.2346e-05\n3,1.2347e-05\n4,1.2348e-0", true},
-		{"fixed", "t\tp\n1\t-0.545940\n2\t0.766328\n3\t12.823562\n4\t-0.54", true},
-		{"decimal comma", "t;p\n1;-0,545940\n2;0,766328\n3;12,823562\n4;-0", true},
-		{"one column", "0.545940\n0.766328\n0.823562\n0.54594", true},
-		{"whole", "t,p\n1,1.2345e-05\n2,1.2346e-05\n3,1.2347e-05\n4,1.2348e-05", false},
-		{"more digits", "t,p\n1,0.5459\n2,0.7663\n3,0.8235\n4,10.54594", false},
-		{"a line end", "t,p\n1,0.545940\n2,0.766328\n3,0.823562\n4,0.54\n", false},
-		{"digits as typed", "t,p\n1,0.5\n2,0.25\n3,0.125\n4,1", false},
-		{"one digit", "t,p\n1,0.5\n2,1.5\n3,2.5\n4,3", false},
-		{"uneven digits", "t,p\n1,0.54594\n2,0.766328\n3,0.823562\n4,0.54", false},
-		{"two rows before", "t,p\n1,0.545940\n2,0.766328\n3,0.54", false},
-		{"text", "t,p,remark\n1,0.5,v1.2345\n2,0.6,v1.2346\n3,0.7,v1.2347\n4,0.8,v1", false},
+		{"exponent", "t,p\n", "1,1.2345e-05\n2,1.2346e-05\n", 25, "4,1.234", true},
+		{"exponent without a digit", "t,p\n", "1,1.2345e-05\n2,1.2346e-05\n", 25, "4,1.2348e-0", true},
+		{"fixed", "t\tp\n", "1\t-0.545940\n3\t12.823562\n", 25, "4\t-0.54", true},
+		{"decimal comma", "t;p\n", "1;-0,545940\n3;12,823562\n", 25, "4;-0", true},
+		{"one column", "", "0.545940\n0.766328\n", 25, "0.54594", true},
+		{"whole", "t,p\n", "1,1.2345e-05\n2,1.2346e-05\n", 25, "4,1.2348e-05", false},
+		{"more digits", "t,p\n", "1,0.5459\n2,0.7663\n", 25, "4,10.54594", false},
+		{"a line end", "t,p\n", "1,0.545940\n2,0.766328\n", 25, "4,0.54\n", false},
+		{"digits as typed", "t,p\n", "1,0.5\n2,0.25\n", 25, "4,1", false},
+		{"one digit", "t,p\n", "1,0.5\n2,1.5\n", 25, "4,3", false},
+		{"zeros left out", "t,p\n", "1,0.54594\n" + strings.Repeat("2,0.766328\n", 24), 2, "4,0.54", false},
+		{"49 rows before", "t,p\n", "1,0.545940\n", 49, "3,0.54", false},
+		{"50 rows before", "t,p\n", "1,0.545940\n", 50, "3,0.54", true},
+		{"uneven rows long before", "t,p\n1,0.5\n", "1,0.545940\n", 50, "3,0.54", true},
+		{"text", "t,p,remark\n", "1,0.5,v1.2345\n2,0.6,v1.2346\n", 25, "4,0.8,v1", false},
 	} {
-		rows := strings.Count(strings.TrimSuffix(c.text, "\n"), "\n") // without the header
-		if c.name == "one column" {
+		text := c.head + strings.Repeat(c.rows, c.times) + c.last
+		rows := strings.Count(strings.TrimSuffix(text, "\n"), "\n") // without the header
+		if c.head == "" {
 			rows++
 		}
 
-		r, err := openString(c.text, ingest.Options{})
+		r, err := openString(text, ingest.Options{})
 		if !c.isCut {
 			require.NoError(t, err, c.name)
 			assert.EqualValues(t, rows, r.Info().Channels[0].Samples, "%s: rows", c.name)
@@ -706,7 +712,7 @@ func TestTextCutNumber(t *testing.T) {
 
 		ingesttest.WantDataError(t, r, err, "which is shorter than the numbers above", "truncated: use")
 
-		r, err = openString(c.text, ingest.Options{Truncated: "use"})
+		r, err = openString(text, ingest.Options{Truncated: "use"})
 		require.NoError(t, err, c.name)
 		assert.EqualValues(t, rows-1, r.Info().Channels[0].Samples, "%s: rows", c.name)
 		assert.Contains(t, ingesttest.Codes(r.Info().Warnings), "truncated", c.name)
