@@ -180,7 +180,7 @@ func TestWhatNext(t *testing.T) {
 	code := "pipeline suggest drone/2-blades --grid blades=2:3:1,rpm=2000:3000:1000"
 	assert.Equal(t, []step{{Row: "2-blades bpf1_db", Grade: "wide", Words: want, Code: code}}, d.next())
 	assert.Contains(t, shown(string(Page([]*Detail{d}))),
-		stripped("What next 2-blades bpf1_db wide "+want+" Rank runs, in the folder of pipeline.yaml: "+code))
+		stripped("What next 2-blades bpf1_db wide "+want+" Rank runs: "+code))
 
 	r := d.Experiment.Splits[0].Honest.Record
 	r.Forecast[1].Half = []float64{24, 7}
