@@ -152,8 +152,7 @@ func groupChanges(settings []runs.Change) []string {
 
 	var lines []string
 	for _, setting := range distinct {
-		from, to := briefChange(setting.A, setting.B)
-		line := fmt.Sprintf("%s: %s → %s", setting.Key, from, to)
+		line := setting.Key + ": " + briefChange(setting.A, setting.B)
 		place := places[setting][0]
 		switch more := len(places[setting]) - 1; {
 		case place == "":

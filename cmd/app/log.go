@@ -304,8 +304,7 @@ func hasWorse(metrics []runs.MetricRecord, m runs.MetricRecord) bool {
 func changes(difference *runs.Difference) string {
 	var texts []string
 	for _, setting := range difference.Settings {
-		from, to := briefChange(setting.A, setting.B)
-		text := fmt.Sprintf("%s %s → %s", setting.Key, from, to)
+		text := setting.Key + " " + briefChange(setting.A, setting.B)
 		if !slices.Contains(texts, text) {
 			texts = append(texts, text)
 		}

@@ -81,15 +81,14 @@ func brief(value string) string {
 	return value
 }
 
-// briefChange returns two values of a setting, shortened. If both begin alike for longer than brief shows, the texts
-// begin shortly before the first letter that differs.
-func briefChange(a, b string) (from, to string) {
+// briefChange writes the change of a setting from the value a to the value b: "a → b", both shortened. If both begin
+// alike for longer than brief shows, the texts begin shortly before the first letter that differs.
+func briefChange(a, b string) string {
 	const before = 20 // letters that are shown before the difference
+	const format = "%s → %s"
 
-	from = brief(a)
-	to = brief(b)
-	if from != to {
-		return from, to
+	if brief(a) != brief(b) {
+		return fmt.Sprintf(format, brief(a), brief(b))
 	}
 
 	lettersA := []rune(strings.Join(strings.Fields(a), " "))
@@ -101,7 +100,7 @@ func briefChange(a, b string) (from, to string) {
 
 	begin := max(0, same-before)
 
-	return "…" + brief(string(lettersA[begin:])), "…" + brief(string(lettersB[begin:]))
+	return fmt.Sprintf(format, "…"+brief(string(lettersA[begin:])), "…"+brief(string(lettersB[begin:])))
 }
 
 // percent returns a share in per cent, with its standard error unless that rounds to 0 %.

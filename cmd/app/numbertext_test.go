@@ -43,7 +43,7 @@ func TestValueText(t *testing.T) {
 // Of two long values that begin alike, the part that differs is shown. Expected texts by hand.
 func TestBriefChange(t *testing.T) {
 	long := strings.Repeat("a", 70)
-	for _, c := range []struct{ a, b, from, to string }{
+	for _, c := range []struct{ a, b, oldText, newText string }{
 		{"1", "2", "1", "2"},
 		{"", "2", "none", "2"},
 		{"x" + long, "y" + long, "x" + long[:59] + "…", "y" + long[:59] + "…"},
@@ -54,9 +54,7 @@ func TestBriefChange(t *testing.T) {
 			"…" + long[:20] + "1" + long[:39] + "…", "…" + long[:20] + "2" + long[:39] + "…",
 		},
 	} {
-		from, to := briefChange(c.a, c.b)
-		assert.Equal(t, c.from, from)
-		assert.Equal(t, c.to, to)
+		assert.Equal(t, c.oldText+" → "+c.newText, briefChange(c.a, c.b))
 	}
 }
 

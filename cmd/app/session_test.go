@@ -186,12 +186,12 @@ func TestSessionKeeps(t *testing.T) {
 
 // A cancelled context ends a session that waits for a request.
 func TestSessionCancelled(t *testing.T) {
-	in, out := io.Pipe() // never has a line
-	defer out.Close()
+	requests, writer := io.Pipe() // never has a line
+	defer writer.Close()
 
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	require.ErrorIs(t, session{}.answer(ctx, in, io.Discard), context.Canceled)
+	require.ErrorIs(t, session{}.answer(ctx, requests, io.Discard), context.Canceled)
 }
 
 // BenchmarkSession asks for ten conditions of the experiment drone of the main job, as the package doubletake of Python

@@ -82,7 +82,8 @@ func withoutExports(files []string) []string {
 }
 
 // keepOneKind returns the files of the most numerous kind of recordings, and notes the others. It sets the format. It
-// returns nil, and notes why, if there are no recordings. It notes files of formats that are not read in both cases.
+// returns nil and notes why if there are no recordings. With or without recordings, it notes files of formats that are
+// not read.
 func (p *plan) keepOneKind(found []string) []string {
 	files := map[string][]string{}  // by the name of the format
 	unread := map[string][]string{} // by the name of a format that is not read

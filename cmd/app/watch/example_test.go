@@ -16,9 +16,9 @@ func Example() {
 		panic(err)
 	}
 
-	const sentence = "No run has left a journal here."
-	at := strings.Index(string(page), sentence)
-	fmt.Println(string(page[at : at+len(sentence)]))
+	_, text, _ := strings.Cut(string(page), "No run")
+	text, _, _ = strings.Cut(text, "<")
+	fmt.Println("No run" + text)
 	// Output: No run has left a journal here.
 }
 
