@@ -45,7 +45,7 @@ func (v *Inventory) matchRows() error {
 }
 
 // IsByChannel reports whether every file has rows in the table of conditions, and each of these rows means one channel
-// of the file. It returns true if there are no files.
+// of the file. Without files, IsByChannel returns true.
 func (v *Inventory) IsByChannel() bool {
 	for _, file := range v.Files {
 		if file.Rows == nil {

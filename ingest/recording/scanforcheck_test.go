@@ -10,8 +10,8 @@ import (
 	"doubletake/ingest/ingesttest"
 )
 
-// A sample that is no number is found within a second of the ends, or within 1000 samples of the ends if the rate is
-// not known, and not farther inside.
+// ScanForCheck finds NaN within a second of the ends, or within 1000 samples of the ends if the rate is not known. It
+// does not find NaN farther inside.
 func TestScanForCheck(t *testing.T) {
 	for _, c := range []struct {
 		rateHz  float64

@@ -61,10 +61,10 @@ const (
 	sweepBlock  = 1 << 12
 )
 
-// FindSweep returns the first channel that is called as a setting, and takes several values in a run. All channels of
-// the run's length are looked at, also those that are not of the run. isSound tells whether the channels of the run are
-// microphones, whose settings may vary during a recording. FindSweep returns false if there is no such channel. It
-// passes over channels that cannot be read: if they are of the run, reading their samples fails with an error.
+// FindSweep returns the first channel that has the name of a setting and takes several values in a run, or false if no
+// channel does. It looks at all channels that are as long as the run, also at channels outside the run. isSound tells
+// whether the channels of the run are microphones, whose settings may vary during a recording. FindSweep passes over
+// channels that cannot be read: if they are of the run, the stage that reads their samples reports the error.
 func FindSweep(reader ingest.Reader, run ingest.Run, isSound bool) (Sweep, bool) {
 	info := reader.Info()
 	own := info.Channels[run.Recordings[0].Channels[0]]

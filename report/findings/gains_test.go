@@ -12,6 +12,14 @@ import (
 	"doubletake/train/triplets"
 )
 
+// stepIf returns a step of a level in dB if it is there, and 0 otherwise.
+func stepIf(isThere bool, stepDB float64) float64 {
+	if isThere {
+		return stepDB
+	}
+	return 0
+}
+
 // A channel 6 dB below its neighbours, or 4 dB above them at an end, in every level is named with the number. One bad
 // run, one bad outcome, a slope, an arch and a dipole's minimum between two places are not. Levels are closed forms,
 // two outcomes of 6 runs.
@@ -22,17 +30,17 @@ func TestGains(t *testing.T) {
 		want  []string
 	}{
 		{
-			"a gain", func(_, p, _ int) float64 { return map[bool]float64{true: -6}[p == 3] },
+			"a gain", func(_, p, _ int) float64 { return stepIf(p == 3, -6) },
 			[]string{"channel 4: 6.0 dB below its neighbours in 12 of 12 levels of 6 recordings: its gain? calibration: " +
 				"{gain_db: {4: -6.00}} takes it out"},
 		},
 		{
-			"at an end", func(_, p, _ int) float64 { return 2*float64(p) + map[bool]float64{true: 4}[p == 6] },
+			"at an end", func(_, p, _ int) float64 { return 2*float64(p) + stepIf(p == 6, 4) },
 			[]string{"channel 7: 4.0 dB above its neighbours in 12 of 12 levels of 6 recordings: its gain? calibration: " +
 				"{gain_db: {7: 4.00}} takes it out"},
 		},
-		{"one run", func(r, p, _ int) float64 { return map[bool]float64{true: -6}[p == 3 && r == 2] }, nil},
-		{"one outcome", func(_, p, o int) float64 { return map[bool]float64{true: -6}[p == 3 && o == 0] }, nil},
+		{"one run", func(r, p, _ int) float64 { return stepIf(p == 3 && r == 2, -6) }, nil},
+		{"one outcome", func(_, p, o int) float64 { return stepIf(p == 3 && o == 0, -6) }, nil},
 		{"a slope", func(_, p, _ int) float64 { return 5 * float64(p) }, nil},
 		{"a dipole", func(_, p, _ int) float64 { return 20 * math.Log10(math.Abs(math.Sin(0.4*(float64(p)-2.5)))) }, nil},
 		{"an arch", func(_, p, _ int) float64 { return -float64((p - 3) * (p - 3)) }, nil},

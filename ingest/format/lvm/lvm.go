@@ -193,8 +193,8 @@ func isKey(cell string) bool {
 	return (cell[0] == '*' || isLetter) && !isNumber
 }
 
-// isBlank reports whether a line contains only separators and blanks. If there is no X column, the first cell of a row
-// is empty, but other cells are not.
+// isBlank reports whether a line contains only separators and blanks. A row without an X column is not blank: its first
+// cell is empty, and its other cells are not.
 func isBlank(b, separator []byte) bool {
 	return len(bytes.Trim(b, string(separator)+" ")) == 0
 }

@@ -747,19 +747,19 @@ func TestTextRandomAccess(t *testing.T) {
 
 	g := rand.New(rand.NewPCG(3, 4))
 	for range 50 {
-		at := g.IntN(count)
+		first := g.IntN(count)
 		x := make([]float64, 1+g.IntN(3000))
-		n, err := r.Read([]int{0}, int64(at), [][]float64{x})
-		require.Equal(t, min(len(x), count-at), n, "rows read from row %d on", at)
+		n, err := r.Read([]int{0}, int64(first), [][]float64{x})
+		require.Equal(t, min(len(x), count-first), n, "rows read from row %d on", first)
 		if n < len(x) {
-			require.ErrorIs(t, err, io.EOF, "read from row %d on", at)
+			require.ErrorIs(t, err, io.EOF, "read from row %d on", first)
 		} else {
-			require.NoError(t, err, "read from row %d on", at)
+			require.NoError(t, err, "read from row %d on", first)
 		}
 
 		for k := range n {
-			if x[k] != float64(at+k) {
-				t.Fatalf("row %d: expected its number, found %v", at+k, x[k])
+			if x[k] != float64(first+k) {
+				t.Fatalf("row %d: expected its number, found %v", first+k, x[k])
 			}
 		}
 	}

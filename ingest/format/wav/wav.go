@@ -237,8 +237,8 @@ func (f *file) chunkAt(begin int64) (chunk, error) {
 }
 
 // walk reads chunk after chunk and returns the offset at which the last chunk ends. If the body of the last chunk
-// reaches beyond the end of the file, walk returns the offset at which this chunk begins, and true. Bytes behind the
-// data that are no chunk end the walk with a warning.
+// reaches beyond the end of the file, walk returns the offset at which this chunk begins, and true. If bytes behind
+// the data are no chunk, walk ends there with a warning.
 func (f *file) walk() (end int64, isCut bool, err error) {
 	begin := int64(12)
 	if f.isWave64 {

@@ -25,7 +25,7 @@ type Packing struct {
 	values        limits    // of valid values
 }
 
-// limits are the lowest and the highest valid number: −Inf and +Inf if there is no such limit.
+// limits are the lowest and the highest valid number. They are −Inf and +Inf without limits.
 type limits struct{ low, high float64 }
 
 // noLimits allows all numbers.
