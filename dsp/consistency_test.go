@@ -80,6 +80,59 @@ func TestReverseArrangementsOfEqualValues(t *testing.T) {
 	}
 }
 
+// Expected p, by counting: n values in ascending order but for a few neighbours have as few reverse arrangements in
+// k of the n!/Π(size!) orders of groups of equal values. Of two groups of n/2, k orders have at most r arrangements: the
+// number of partitions of the numbers up to r, 1, 2, 4, 7, 12 and 19 for r = 0 … 5.
+func TestReverseArrangementsOfLargeGroups(t *testing.T) {
+	for _, c := range []struct {
+		groups, size int
+		reverse      int // the last value of the first of two groups moves back by so many places
+		few          float64
+	}{
+		{2, 8, 0, 1},
+		{2, 10, 0, 1},
+		{2, 16, 0, 1},
+		{2, 16, 1, 2},
+		{2, 16, 2, 4},
+		{2, 16, 5, 19},
+		{10, 2, 0, 1},
+		{8, 4, 0, 1},
+		{32, 2, 0, 1},
+	} {
+		var x []float64
+		orders := 1.0
+		for group := range c.groups {
+			for member := range c.size {
+				x = append(x, float64(group))
+				orders *= float64(len(x)) / float64(member+1)
+			}
+		}
+
+		for place := c.size - 1; place < c.size-1+c.reverse; place++ {
+			x[place], x[place+1] = x[place+1], x[place]
+		}
+
+		count, p := ReverseArrangements(x)
+		equal := float64(c.groups * c.size * (c.size - 1) / 2)
+		assert.InDelta(t, float64(c.reverse)+equal/2, count, 0, "%+v: count", c)
+		assert.InEpsilon(t, 2*c.few/orders, p, 1e-12, "%+v: p", c)
+	}
+}
+
+// The probabilities of reverse arrangements of any groups are at least 0 and add up to 1.
+func TestArrangementsAreProbabilities(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		sizes := rapid.SliceOfN(rapid.IntRange(1, 16), 1, 6).Draw(t, "sizes")
+		last := 0.0
+		for _, p := range arrangementsOfGroups(sizes) {
+			assert.GreaterOrEqual(t, p, last)
+			last = p
+		}
+
+		assert.InDelta(t, 1, last, 1e-12)
+	})
+}
+
 // halvesCount counts pairs in reverse order, and half of the pairs of equal values.
 func halvesCount(x []float64) float64 {
 	count := 0.0

@@ -63,7 +63,7 @@ func ReverseArrangements(x []float64) (count, p float64) {
 
 	atMost := arrangements(len(x))
 	if equal > 0 {
-		atMost = arrangementsOfGroups(len(x), sizesOfEqual(x))
+		atMost = arrangementsOfGroups(sizesOfEqual(x))
 	}
 
 	extreme := min(reverse, len(atMost)-1-reverse)
@@ -98,21 +98,57 @@ func arrangements(n int) []float64 {
 	return p
 }
 
-// arrangementsOfGroups returns the same for n values of which some are equal. sizes are the sizes of the groups of
-// equal values. Two values of one group are not a reverse arrangement.
-//
-// If the n values were different, their number of reverse arrangements would be the sum of two independent numbers: the
-// arrangements between groups, and the arrangements within groups, which are distributed as in arrangements. The
-// distribution of the sum is a product of polynomials, from which arrangementsOfGroups divides out the groups.
-func arrangementsOfGroups(n int, sizes []int) []float64 {
-	p := differentArrangements(n)
+// arrangementsOfGroups returns the same for values of which some are equal. sizes are the sizes of the groups of equal
+// values. Two values of one group are not a reverse arrangement. The reverse arrangements of a group with all groups
+// before it do not depend on the order of those groups, so that the numbers of arrangements add up independently.
+func arrangementsOfGroups(sizes []int) []float64 {
+	p := []float64{1}
+	before := 0 // values in the groups before
 	for _, size := range sizes {
-		for m := 2; m <= size; m++ {
-			p = withoutUniform(p, m)
-		}
+		p = convolve(p, arrangementsBetween(size, before))
+		before += size
 	}
 
 	return cumulative(p)
+}
+
+// arrangementsBetween returns the probabilities of 0 … a·b reverse arrangements between a equal values and b others in
+// random order: the law of Mann and Whitney's U. The values are added one by one. The last value of the order is one of
+// the a values with probability i/(i+j), if there are i of them and j others, and j arrangements end at it.
+func arrangementsBetween(a, b int) []float64 {
+	fewer := slices.Repeat([][]float64{{1}}, b+1) // of i−1 equal values, by the number of others
+	for i := 1; i <= a; i++ {
+		next := [][]float64{{1}}
+		for j := 1; j <= b; j++ {
+			share := float64(i) / float64(i+j)
+			p := make([]float64, i*j+1)
+			for k, v := range fewer[j] {
+				p[k+j] += share * v
+			}
+
+			for k, v := range next[j-1] {
+				p[k] += (1 - share) * v
+			}
+
+			next = append(next, p)
+		}
+
+		fewer = next
+	}
+
+	return fewer[b]
+}
+
+// convolve returns the probabilities of the sum of two independent numbers 0, 1, … with the probabilities p and q.
+func convolve(p, q []float64) []float64 {
+	sum := make([]float64, len(p)+len(q)-1)
+	for k, v := range p {
+		for r, w := range q {
+			sum[k+r] += v * w
+		}
+	}
+
+	return sum
 }
 
 // differentArrangements returns the probabilities of 0 … n(n−1)/2 reverse arrangements among n different values in
@@ -133,25 +169,6 @@ func differentArrangements(n int) []float64 {
 	}
 
 	return p
-}
-
-// withoutUniform returns the probabilities of a number from the probabilities p of its sum with an independent number
-// that is 0 … m−1, each equally likely: p[k] = (q[k] + … + q[k−m+1])/m is solved for q.
-func withoutUniform(p []float64, m int) []float64 {
-	q := make([]float64, len(p)-m+1)
-	for k := range q {
-		rise := p[k]
-		if k > 0 {
-			rise -= p[k-1]
-		}
-
-		q[k] = float64(m) * rise
-		if k >= m {
-			q[k] += q[k-m]
-		}
-	}
-
-	return q
 }
 
 // cumulative replaces the elements of p by their running sums, and returns p.
