@@ -15,6 +15,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"doubletake/internal/kv"
 )
 
 // A run with one task at a time. The expected seconds were worked out by hand; the
@@ -125,6 +127,7 @@ func failingPlan(dir string) *Plan {
 	for _, id := range []string{"a", "b", "c", "d", "e"} {
 		plan.Tasks = append(plan.Tasks, &Task{
 			ID: id, Stage: "make", Version: 1, Weight: 5, Deps: needs[id],
+			Local: []kv.Pair{{Key: "id", Value: id}}, // otherwise a waits for e, which has the same key
 			Run: func(_ context.Context, j *Job) error {
 				if id == "a" {
 					return errors.New("a fails")
