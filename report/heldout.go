@@ -18,7 +18,7 @@ type HeldOutcome struct {
 	Measured *score.OutcomeTrust
 
 	// MeasuredResidual is the root mean squared residual of the values of Measured, with their noise. It is NaN if
-	// Measured is nil.
+	// Measured is nil or the predictions are the network's.
 	MeasuredResidual float64
 
 	// Errors of plain predictions, as roots of the measured squared error in the unit of the outcome. They are NaN if the

@@ -3,8 +3,9 @@ package report
 import (
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
+
+	"doubletake/ingest/fault"
 )
 
 // leastGain is the ratio of the half width after a run to the half width before, above which the run is not worthwhile.
@@ -138,7 +139,7 @@ func gridOf(values []float64) string {
 	last := len(values) - 1
 	step := (values[last] - values[0]) / float64(last)
 
-	short := func(value float64) string { return strconv.FormatFloat(value, 'g', 6, 64) }
+	short := func(value float64) string { return fault.Digits(value, 6) }
 
 	return short(values[0]) + ":" + short(values[last]) + ":" + short(step)
 }

@@ -92,14 +92,20 @@ func heldOutcomes(ctx context.Context, set triplets.Set, b bounds, sp *report.Sp
 
 	var list []report.HeldOutcome
 	for k, outcome := range set.Outcomes {
-		held := report.HeldOutcome{Outcome: outcome.Name, MeanError: mean[k], LinearError: linear[k]}
+		held := report.HeldOutcome{
+			Outcome: outcome.Name, MeasuredResidual: math.NaN(), MeanError: mean[k], LinearError: linear[k],
+		}
 		for _, i := range set.RowsOf(triplets.Test) {
 			held.Values += 2
 			held.Bounds += b.number(i*set.Out + k)
 		}
 
 		if held.Bounds > 0 {
-			held.Measured, held.MeasuredResidual = measuredTrust(set, b, k, sp, trained)
+			measured, places := b.dropBounds(set, k)
+			held.Measured = measuredTrust(measured, places, k, sp, trained)
+			if sp.Honest != nil && sp.Honest.Record != nil {
+				held.MeasuredResidual = residual(measured, pickRows(sp.Honest.Record.Mu, set.Out, places), k)
+			}
 		}
 
 		list = append(list, held)
@@ -108,31 +114,26 @@ func heldOutcomes(ctx context.Context, set triplets.Set, b bounds, sp *report.Sp
 	return list, nil
 }
 
-// measuredTrust returns the trust in the recommended predictions of outcome k on the pairs without an upper bound, and
-// the root mean squared residual of their values. It returns nil and NaN if no pair remains.
-func measuredTrust(set triplets.Set, b bounds, k int, sp *report.Split, trained []triplets.Answers) (
-	*score.OutcomeTrust, float64,
-) {
-	measured, places := b.dropBounds(set, k)
+// measuredTrust returns the trust in the recommended predictions of outcome k on the test part of measured, which has no
+// upper bound of the outcome. places are the places of its rows among the held-out rows. It returns nil without rows.
+func measuredTrust(measured triplets.Set, places []int, k int, sp *report.Split,
+	trained []triplets.Answers,
+) *score.OutcomeTrust {
 	if len(places) == 0 {
-		return nil, math.NaN()
+		return nil
 	}
 
 	if sp.Honest != nil && sp.Honest.Record != nil {
 		record := sp.Honest.Record
-		none := unknown(len(places) * set.Out)
+		none := unknown(len(places) * measured.Out)
 		intervals := &score.Intervals{
-			Level: sp.Honest.Calibration.Level, Half: pickRows(record.Half, set.Out, places),
-			At: [4][]float64{pickRows(record.Half68, set.Out, places), none, none, none},
+			Level: sp.Honest.Calibration.Level, Half: pickRows(record.Half, measured.Out, places),
+			At: [4][]float64{pickRows(record.Half68, measured.Out, places), none, none, none},
 		}
-		mu := pickRows(record.Mu, set.Out, places)
+		mu := pickRows(record.Mu, measured.Out, places)
 		trust := score.TrustByOutcome(measured, mu, none, nil, intervals)[k]
 
-		// The record has no total variance. Any variance gives the same residual.
-		ones := slices.Repeat([]float64{1}, len(places)*set.Out)
-		residual := score.TrustByOutcome(measured, mu, ones, nil, intervals)[k].Residual()
-
-		return &trust, residual
+		return &trust
 	}
 
 	var seeds [][]score.OutcomeTrust
@@ -140,9 +141,21 @@ func measuredTrust(set triplets.Set, b bounds, k int, sp *report.Split, trained 
 		seeds = append(seeds, networkTrust(measured, answers)[k:k+1])
 	}
 
-	mean := score.MeanByOutcome(seeds)[0]
+	return &score.MeanByOutcome(seeds)[0]
+}
 
-	return &mean, mean.Residual()
+// residual returns the root mean squared residual of the two values of outcome k of the rows in the test part of a set,
+// whose predicted means are mu (rows × outcomes). It is NaN without rows.
+func residual(set triplets.Set, mu []float64, k int) float64 {
+	sum := 0.0
+	rows := set.RowsOf(triplets.Test)
+	for place, i := range rows {
+		first := set.Y1[i*set.Out+k] - mu[place*set.Out+k]
+		second := set.Y2[i*set.Out+k] - mu[place*set.Out+k]
+		sum += first*first + second*second
+	}
+
+	return math.Sqrt(sum / float64(2*len(rows)))
 }
 
 // pickRows returns the given rows of a row-major matrix with the given number of columns.

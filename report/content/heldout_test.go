@@ -50,6 +50,10 @@ e   e         5 9   9   false     true`)
 		assert.InDelta(t, 2, held[0].Measured.RMSE, 1e-12, name)
 		assert.Equal(t, 1, held[0].Measured.Runs, name)
 
+		// Both values of d are 7, 2 from 5. Networks state no residual.
+		residual := map[string]float64{"network": math.NaN(), "calibrated": 2}[name]
+		assert.InDelta(t, residual, held[0].MeasuredResidual, 1e-12, name)
+
 		// 7 lies 2 from 5: outside the network's ± 1.96 and the 68 % interval ± 1, inside the calibrated ± 3.
 		inside := map[string]float64{"network": 0, "calibrated": 1}[name]
 		assert.Equal(t, inside, held[0].Measured.Inside, name)

@@ -114,6 +114,10 @@ func (a *Analysis) setOutcomes(settings *setting.Campaign, construction dsp.Cons
 		if bad, isOfSetting := errors.AsType[*setting.Error](err); isOfSetting {
 			return bad.OfSection("dsp")
 		}
+
+		if err != nil {
+			return err
+		}
 	}
 
 	columns := a.Derive.Outcomes()

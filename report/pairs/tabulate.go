@@ -69,6 +69,8 @@ var commandHints = []commandHint{
 	{"ingest: {missing: ", "write it, or delete the row"},
 	{"ingest: {things: ", "write numbers without an exponent, as 80000; begin names with a letter"},
 	{"with units: {", "correct the unit in the header"},
+	{"log: {decimal: ", "write numbers that can be read in one way only, as 1234.5"},
+	{"truncated: use under ingest", "complete the last row, or delete it"},
 }
 
 // withoutKeys returns the error with its hint replaced as commandHints says. It returns any other error unchanged.

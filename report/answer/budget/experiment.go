@@ -385,7 +385,7 @@ func (c *campaign) isWanted(row int) bool {
 func (c *campaign) conditionWords(row int) string {
 	var parts []string
 	for k, name := range c.conditions {
-		parts = append(parts, name+" = "+strconv.FormatFloat(c.values[k][row], 'g', 6, 64))
+		parts = append(parts, name+" = "+fault.Digits(c.values[k][row]+0, 6)) // −0 is 0
 	}
 
 	for _, name := range c.texts {
