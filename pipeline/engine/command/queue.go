@@ -139,7 +139,11 @@ func (e *Executor) sayWaiting(now time.Time) {
 
 	go func() {
 		reason := e.reason(&asked)
-		e.post(func() { e.options.Notify(waiting + reason + advice) })
+		e.post(func() {
+			if e.saidWaiting { // no part has begun meanwhile
+				e.options.Notify(waiting + reason + advice)
+			}
+		})
 	}()
 }
 
