@@ -67,10 +67,15 @@ func (p *plan) walk() ([]string, error) {
 	return withoutExports(files), nil
 }
 
-// isWorkdir reports whether a folder below the given one is the work directory of a run: it has the cache of results.
+// isWorkdir reports whether a folder below the given one is the work directory of a run, or a copy of one: it has the
+// cache of results, or both forms of the report of all experiments.
 func (p *plan) isWorkdir(name string) bool {
-	_, err := os.Stat(filepath.Join(p.dir, filepath.FromSlash(name), ".cache", "objects"))
-	return err == nil
+	has := func(file string) bool {
+		_, err := os.Stat(filepath.Join(p.dir, filepath.FromSlash(name), file))
+		return err == nil
+	}
+
+	return has(filepath.Join(".cache", "objects")) || has("report.html") && has("report.md")
 }
 
 // withoutExports removes the tables that pipeline export wrote, and their descriptions. files are sorted.

@@ -28,7 +28,8 @@ func TestWalk(t *testing.T) {
 	dir := t.TempDir()
 	writeAll(t, dir, map[string]string{
 		"a.wav": "", "runs/run_01.wav": "", "campaign/runs/run_02.wav": "", ".hidden": "", ".git/b.wav": "",
-		"results/.cache/objects/x": "", "results/rotor/triplets.arrow": "", "t.csv": "", "t.csv-metadata.json": "",
+		"results/.cache/objects/x": "", "results/rotor/triplets.arrow": "", "copy/report.html": "", "copy/report.md": "",
+		"copy/rotor/triplets.arrow": "", "t.csv": "", "t.csv-metadata.json": "",
 		"1/2/3/4/deep.wav": "", "1/2/3/4/5/deeper.wav": "",
 	})
 
@@ -37,6 +38,7 @@ func TestWalk(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []string{"1/2/3/4/deep.wav", "a.wav", "campaign/runs/run_02.wav", "runs/run_01.wav"}, files)
 	assert.Equal(t, []string{
+		"copy not searched: it has the results of earlier runs",
 		"results not searched: it has the results of earlier runs",
 		"not searched, because they are more than 4 folders deep: 1/2/3/4/5",
 	}, p.result.Notes)
