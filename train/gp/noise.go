@@ -21,7 +21,7 @@ const (
 	noiseDamp  = 5e-5  // damping of the steps of all coefficients but the first, times the number of rows
 	noiseFloor = 1e-12 // is added to ½(y1−y2)², which may be 0
 
-	// The largest relative deviation (u − σ²)/σ², so that no single pair dominates. For normal noise 1.4 % of the pairs
+	// The largest relative deviation (u − σ²)/σ², so that no single pair dominates. For normal noise 1.6 % of the pairs
 	// exceed it, and the learned σ² is 2.8 % too small: E[min(z²/s, 6)] = 1 for s = 0.972, for a standard normal z.
 	highestDeviation = 5
 )

@@ -120,7 +120,7 @@ func (m *Model) factorised(j int, factor []float64) (process, error) {
 		var err error
 		p.offsets, err = m.newOffsetLaw(&p, labels{m.Labels, data.level})
 		if err != nil {
-			return process{}, fmt.Errorf("outcome column %d, offsets of %d levels: %w", m.first+j, len(data.level), err)
+			return process{}, fmt.Errorf("outcome column %d, offsets of %d labels: %w", m.first+j, len(m.Labels), err)
 		}
 	}
 

@@ -457,6 +457,10 @@ func TestFormOfRotors(t *testing.T) {
 			assert.Equal(t, "order", byOrders.Representation.Chosen, "seed %d without %g blades", seed+1, heldOut)
 			require.NotNil(t, byOrders.Orders)
 
+			ofDefault := formed(t, s, "blades", "", 0).Record.After.Score
+			assert.InDelta(t, 1, byOrders.Record.After.Score/ofDefault, 0.02, "ratio of the scores, seed %d without %g blades",
+				seed+1, heldOut)
+
 			l := formLearner("blades", form.Raw)
 			l.Form = "conditions"
 			separate, _, err := l.Process(t.Context(), s, column(s, "blades"))
