@@ -368,6 +368,10 @@ func (f *file) readRows() error {
 
 		before = last
 		last = f.formOf(line)
+		if n > 0 && last.decimals == before.decimals {
+			last.alike = before.alike + 1
+		}
+
 		lastBegin = begin
 		copy(ends, f.ends)
 
@@ -386,13 +390,30 @@ func (f *file) readRows() error {
 // rowForm is the form of a row. LabVIEW writes all rows of a segment in one form.
 type rowForm struct {
 	cells    int
-	decimals int // characters behind the decimal sign of the last cell
+	decimals int  // characters behind the decimal sign of the last cell
+	isEmpty  bool // the last cell is empty
+	alike    int  // rows right before this one with equally many decimals
+}
+
+// A last number with fewer decimals is cut only if all rows before it, or the last alikeRows of them, have equally many
+// decimals, at least formatDecimals: programs other than LabVIEW may leave out zeros.
+const (
+	alikeRows      = 50
+	fewestRows     = 4
+	formatDecimals = 4
+)
+
+// isOfFormat reports whether the row of a number, with the rows right before it, shows a fixed number of decimals.
+func (r rowForm) isOfFormat(number int64) bool {
+	isAlike := int64(r.alike) >= min(number, alikeRows)
+	return isAlike && number >= fewestRows && r.decimals >= formatDecimals
 }
 
 // formOf returns the form of a row.
 func (f *file) formOf(line []byte) rowForm {
 	form := rowForm{cells: bytes.Count(line, f.separator) + 1}
 	lastCell := line[bytes.LastIndex(line, f.separator)+1:]
+	form.isEmpty = len(lastCell) == 0
 	if i := bytes.IndexByte(lastCell, f.decimal); i >= 0 {
 		form.decimals = len(lastCell) - i - 1
 	}
@@ -411,7 +432,9 @@ func (f *file) isCutShort(begin int64, last, before rowForm) (bool, error) {
 
 	rows := f.rows - f.start
 	stated := f.statedRows()
-	isShorter := last.cells < before.cells || last.decimals < before.decimals
+	hasEnded := last.isEmpty && f.statedSamples(len(f.ends)-1) < rows // the last channel, before the row
+	hasFewer := !hasEnded && last.decimals < before.decimals && before.isOfFormat(rows-2)
+	isShorter := last.cells < before.cells || hasFewer
 	if rows >= stated && !isShorter {
 		return false, nil
 	}
@@ -425,6 +448,17 @@ func (f *file) isCutShort(begin int64, last, before rowForm) (bool, error) {
 	f.warnings = append(f.warnings, warnings...)
 
 	return true, err
+}
+
+// statedSamples returns the number of samples that the header states for a column, or the largest number if it states
+// none.
+func (f *file) statedSamples(column int) int64 {
+	n, err := strconv.ParseInt(f.first.value("Samples", column), 10, 64)
+	if err != nil {
+		return math.MaxInt64
+	}
+
+	return n
 }
 
 // endBlock counts a block of n rows that ends, and the columns that do not fill its last rows.

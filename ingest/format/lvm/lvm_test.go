@@ -182,3 +182,19 @@ func TestBadCell(t *testing.T) {
 	n, err := r.Read([]int{1}, 0, [][]float64{make([]float64, 21)})
 	ingesttest.WantDataError(t, n, err, "column 3: expected a number")
 }
+
+// A program that leaves out zeros at the end of numbers writes a last number with fewer digits. Such a file without a
+// last line end is complete if an earlier number has fewer digits too.
+func TestLastNumberOfFewDigits(t *testing.T) {
+	counted := bytes.TrimRight(ingesttest.Testdata(t, "no_x.lvm"), "\r\n\t")
+	short := counted[:len(counted)-2]
+	_, err := Format.Open(ingesttest.Source(short), ingest.Options{})
+	require.ErrorContains(t, err, "the header claims 21 samples, there are 20")
+
+	rows := bytes.Split(short, []byte("\n"))
+	earlier := len(rows) - 3
+	rows[earlier] = bytes.TrimRight(rows[earlier], "\r\t")
+	rows[earlier] = rows[earlier][:len(rows[earlier])-2]
+	r := ingesttest.Open(t, Format, bytes.Join(rows, []byte("\n")), ingest.Options{})
+	assert.EqualValues(t, 21, r.Info().Channels[0].Samples)
+}

@@ -343,6 +343,10 @@ func (t *Reader) findCut(latest []mark) (*fault.Error, error) {
 		column++ // the first that is missing
 		found = fmt.Sprintf("%s of %d", fault.Plural(int64(len(cells)), "column"), t.layout.cols)
 	case len(cells) == t.layout.cols:
+		if t.lines.Offset() < t.src.Size { // a line that is no row follows, so that this row is whole
+			return nil, nil
+		}
+
 		number := string(cells[len(cells)-1])
 		isCut, err := t.isCutNumber(number, latest[:len(latest)-1])
 		if err != nil || !isCut {
