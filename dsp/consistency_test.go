@@ -81,8 +81,8 @@ func TestReverseArrangementsOfEqualValues(t *testing.T) {
 }
 
 // Expected p, by counting: n values in ascending order but for a few neighbours have as few reverse arrangements in
-// k of the n!/Π(size!) orders of groups of equal values. Of two groups of n/2, k orders have at most r arrangements: the
-// number of partitions of the numbers up to r, 1, 2, 4, 7, 12 and 19 for r = 0 … 5.
+// k of the n!/Π(size!) orders of groups of equal values. Of two groups of n/2, k orders have at most r arrangements.
+// k is the number of partitions of the numbers up to r: 1, 2, 4, 7, 12 and 19 for r = 0 … 5.
 func TestReverseArrangementsOfLargeGroups(t *testing.T) {
 	for _, c := range []struct {
 		groups, size int

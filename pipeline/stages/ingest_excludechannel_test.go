@@ -165,3 +165,16 @@ func TestExcludeChannelRefused(t *testing.T) {
 		require.ErrorContains(t, err, want)
 	}
 }
+
+// The stage adds the key of the configuration to what the campaign refuses.
+func TestKeysOfRefusals(t *testing.T) {
+	refused(t, arrayFiles, `{files: "*.npy", pattern: "{_}_{rpm}.npy", rate_hz: 1000, exclude: {rpm: {min: 1}}}`,
+		"{triplets: split-half-spectrum}", "ingest.exclude: all ")
+
+	samples := npyFile(constant(100, 1), constant(100, 2))
+	refused(t, map[string]string{"m.csv": "Fx,1,2\nFz,3,4\n", "a_u20.npy": samples, "tare_u20.npy": samples},
+		`{files: "*.npy", pattern: "{_}_u{u_inf_m_s}.npy", constants: {alpha_deg: 2}, rate_hz: 1000, `+
+			`columns: {fx_n: Fx, fz_n: Fz}, axes: body, balance: {voltages: ["1", "2"], matrix_file: m.csv, `+
+			`blockage: none, angle: alpha_deg, tare: {interpolation: mean, file: "zero_u{u_inf_m_s}.npy"}}}`,
+		"{triplets: split-halves}", "ingest.balance.tare.file: ")
+}

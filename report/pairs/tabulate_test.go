@@ -17,8 +17,9 @@ func TestMessagesOfTablesNameNoKeys(t *testing.T) {
 			"or, if the table has one measurement a row, run pipeline init on its folder",
 		"speed,lift_1,lift_2,lift_3\n1,2,3,4\n2,3,4,5\n": "write each further pair of values into a row of its own, or " +
 			"run pipeline init on the folder of the table",
-		"speed,lift_1,lift_2\n1,2,3\n2,,4\n":                   "(write it, or delete the row)",
-		"case,lift_1,lift_2\n8E4,2,3\n9E5,3,4\n10E5,3,4\n":     "(write numbers without an exponent, as 80000; begin names with",
+		"speed,lift_1,lift_2\n1,2,3\n2,,4\n": "(write it, or delete the row)",
+		"case,lift_1,lift_2\n8E4,2,3\n9E5,3,4\n10E5,3,4\n": "(write numbers without an exponent, as 80000; " +
+			"begin names with",
 		"speed;lift_1;lift_2\n900;2;3\n1,200;3;4\n1,500;4;5\n": "(write numbers that can be read in one way only, as 1234.5)",
 		"speed,lift_1,lift_2\n1,2,3\n2,3,4\n3,4":               "(complete the last row, or delete it)",
 		"speed_m_s [foo],lift_1,lift_2\n1,2,3\n2,3,4\n":        "(correct the unit in the header)",
