@@ -115,7 +115,8 @@ func heldOutcomes(ctx context.Context, set triplets.Set, b bounds, sp *report.Sp
 }
 
 // measuredTrust returns the trust in the recommended predictions of outcome k on the test part of measured, which has
-// no upper bound of the outcome. places are the places of its rows among the held-out rows. It returns nil without rows.
+// no upper bound of the outcome. places are the places of its rows among the held-out rows. It returns nil without
+// rows.
 func measuredTrust(measured triplets.Set, places []int, k int, sp *report.Split,
 	trained []triplets.Answers,
 ) *score.OutcomeTrust {
