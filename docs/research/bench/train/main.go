@@ -8,7 +8,8 @@
 // The reference is looked for in $DOUBLETAKE_REFERENCE, then in
 // ../../../shared/reference. The peers want the Debian packages python3-torch,
 // python3-numba, python3-scipy; the machine's peaks gcc and libopenblas-dev.
-// A peer whose modules are missing is named and left out.
+// A peer whose modules are missing is named and left out, and so are the machine's
+// peaks without AVX-512.
 //
 // Wall time is what a user waits for, but on a machine that others use too it
 // measures them as well: ratios are of processor time (user and system, all
@@ -39,6 +40,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/cpu"
 
 	"doubletake/train"
 	"doubletake/train/kernel"
@@ -97,7 +100,11 @@ func run(rounds int, only []string, short bool) error {
 	var peak float64
 
 	training, cov := slices.Contains(only, "peers"), slices.Contains(only, "cov")
-	if training {
+
+	switch {
+	case training && !cpu.X86.HasAVX512F:
+		fmt.Print("machine's peaks: left out: bench_limits.c needs AVX-512\n\n")
+	case training:
 		if peak, err = limits(ref, ws); err != nil {
 			fmt.Printf("machine's peaks: left out: %v\n\n", err)
 		}
@@ -331,7 +338,13 @@ func startPeers(ref, dir string) (*peers, error) {
 		return nil, err
 	}
 
-	c := exec.Command("sh", "-c", `. ./env.sh; exec "$PY" "$0"`, script)
+	// env.sh makes OpenBLAS use AVX-512. A processor without AVX-512 then ends the peers at their first product.
+	start := `. ./env.sh; exec "$PY" "$0"`
+	if !cpu.X86.HasAVX512F {
+		start = `. ./env.sh; unset OPENBLAS_CORETYPE; exec "$PY" "$0"`
+	}
+
+	c := exec.Command("sh", "-c", start, script)
 	c.Dir, c.Stderr = ref, os.Stderr
 	c.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1", "PYTHONWARNINGS=ignore", "NUMBA_CACHE_DIR="+dir)
 	in, err := c.StdinPipe()
