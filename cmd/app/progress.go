@@ -84,7 +84,7 @@ func (p *progress) observe(event pipeline.Event) {
 		}
 	case "start":
 		p.started[event.Task.ID] = p.clock()
-	case "failed":
+	case "failed", "skipped":
 		delete(p.started, event.Task.ID)
 	case "done":
 		p.done[event.Task.Stage]++
@@ -197,7 +197,7 @@ func (p *progress) describe(event pipeline.Event) map[string]any {
 		"event": event.Kind, "task": event.Task.ID, "stage": event.Task.Stage, "t": p.seconds(),
 	}
 	switch event.Kind {
-	case "start":
+	case "start", "skipped":
 	case "note":
 		fields["note"] = event.Note
 	default:

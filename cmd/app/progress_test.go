@@ -58,6 +58,7 @@ func TestProgressJSON(t *testing.T) {
 
 	p.observe(engine.Event{Kind: "plan", Todo: []*engine.Task{task}})
 	p.observe(engine.Event{Kind: "done", Task: task, Seconds: 1})
+	p.observe(engine.Event{Kind: "skipped", Task: task})
 
 	var kinds []any
 	for line := range strings.Lines(output.String()) {
@@ -66,7 +67,7 @@ func TestProgressJSON(t *testing.T) {
 		kinds = append(kinds, object["event"])
 	}
 
-	assert.Equal(t, []any{"plan", "done"}, kinds)
+	assert.Equal(t, []any{"plan", "done", "skipped"}, kinds)
 }
 
 // testProgress returns a progress, and the time of its clock, which the test sets.

@@ -83,6 +83,10 @@ func (e *Estimate) Observe(event Event, now time.Time) {
 		for _, task := range event.Skipped {
 			delete(e.expect, task)
 		}
+
+	case "skipped":
+		delete(e.expect, event.Task)
+		delete(e.started, event.Task) // a node that died may have begun it
 	}
 }
 

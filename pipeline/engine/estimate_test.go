@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -82,8 +83,12 @@ func TestEstimateAfterFailure(t *testing.T) {
 	}
 }
 
-// queueing is an executor that begins only task a. The other tasks wait, until Drain ends them.
-type queueing struct{ drained chan struct{} }
+// queueing is an executor like a cluster, which takes all ready tasks in hand. It makes task a at once. After the run
+// was told to end, it makes task e if makesE is set, and otherwise never begins it.
+type queueing struct {
+	drained chan struct{}
+	makesE  bool
+}
 
 func (q queueing) Open(context.Context, *Session) error { return nil }
 func (q queueing) Limit() int                           { return 0 }
@@ -91,30 +96,47 @@ func (q queueing) Drain()                               { close(q.drained) }
 func (q queueing) Close() error                         { return nil }
 
 func (q queueing) Do(ctx context.Context, work *Work) error {
-	if work.Task.ID != "a" {
+	if work.Task.ID == "e" {
 		<-q.drained
-		return ErrNotStarted
+		if !q.makesE {
+			return ErrNotStarted
+		}
 	}
 
 	return work.Make(ctx)
 }
 
-// On a cluster, ready tasks are in hand although they have not begun. After a failure that ends the run, they are not
-// left either.
+// A cluster has the ready tasks a and e in hand. If a fails and ends the run, e may be running on a node: its 5 s are
+// left until it is done, or until the cluster says that e never begins. The tasks that need a are not made.
 func TestEstimateOnCluster(t *testing.T) {
-	plan := failingPlan(t.TempDir())
-	now := time.Unix(0, 0)
-	e := NewEstimate(0)
+	for _, c := range []struct {
+		makesE bool
+		events []string // with the seconds that are left after each
+	}{
+		{true, []string{"failed a 5", "done e 0"}},
+		{false, []string{"failed a 5", "skipped e 0"}},
+	} {
+		plan := failingPlan(t.TempDir())
+		now := time.Unix(0, 0)
+		e := NewEstimate(0)
 
-	var left time.Duration
-	executor := queueing{drained: make(chan struct{})}
-	_, err := Run(t.Context(), plan, Options{Executor: executor, Observe: func(event Event) {
-		e.Observe(event, now)
-		left = e.Left(now)
-	}})
+		var events []string
+		executor := queueing{drained: make(chan struct{}), makesE: c.makesE}
+		_, err := Run(t.Context(), plan, Options{Executor: executor, Observe: func(event Event) {
+			e.Observe(event, now)
+			if event.Kind != "plan" && event.Kind != "start" {
+				events = append(events, fmt.Sprintf("%s %s %.0f", event.Kind, event.Task.ID, e.Left(now).Seconds()))
+			}
+		}})
 
-	require.ErrorIs(t, err, ErrFailed)
-	assert.Zero(t, left)
+		require.ErrorIs(t, err, ErrFailed)
+		assert.Equal(t, c.events, events)
+
+		journal, err := os.ReadFile(filepath.Join(plan.Dir, Journal))
+		require.NoError(t, err)
+		assert.Contains(t, string(journal), `"skipped":["b","c","d"]`)
+		assert.Equal(t, !c.makesE, strings.Contains(string(journal), `"event":"skipped","task":"e"`))
+	}
 }
 
 // failingPlan returns a plan whose task a fails. Tasks b and c need a, d needs both, and e needs nothing.

@@ -19,7 +19,7 @@ type Executor interface {
 	Limit() int
 	// Do makes a task. It returns nil when the task's result is sealed, and an error when it is certain that the result
 	// will not be sealed. After ctx ends it returns soon. For each task in hand, which means that Do has not returned, one
-	// goroutine calls Do. ErrNotStarted means that the task has not begun, which is not a failure of the task.
+	// goroutine calls Do. ErrNotStarted means that nobody makes the task, which is not a failure of the task.
 	Do(ctx context.Context, work *Work) error
 	// Drain is called when a task has failed and the run is to end: tasks that have not
 	// begun need not begin, tasks that have begun may finish.
@@ -66,7 +66,6 @@ func (w *Work) Started(where string) {
 
 	if !w.started {
 		w.started = true
-		delete(w.runner.unbegun, w.Task)
 		w.runner.observe(Event{Kind: "start", Task: w.Task, Where: where})
 	}
 }

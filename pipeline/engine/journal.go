@@ -31,8 +31,8 @@ const (
 // Line is one line of a journal.
 type Line struct {
 	Time time.Time `json:"t,omitzero"`
-	// "run" is the first line. A line "task" follows for each task to be made, then lines "start", "note", "done"
-	// and "failed" for tasks, and "end" is the last line.
+	// "run" is the first line. A line "task" follows for each task to be made, then lines "start", "note", "done",
+	// "failed" and "skipped" for tasks, and "end" is the last line.
 	Event string `json:"event"`
 
 	// Of "run".

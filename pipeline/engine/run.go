@@ -13,14 +13,14 @@ import (
 
 // Event tells an observer what happens to a task.
 type Event struct {
-	Kind    string    // "plan", "start", "note", "done", "failed"
+	Kind    string    // "plan", "start", "note", "done", "failed", "skipped": it never began, because a task failed
 	Task    *Task     // nil for "plan"
 	Todo    []*Task   // of "plan": the tasks to make, unless their results turn out to exist
 	Expect  []float64 // of "plan": the seconds that each task of Todo is expected to take
 	Ran     bool      // of "done": the result was made; false if it was found in the store
 	Seconds float64   // of "done" and "failed": the time that the task took
 	Err     error     // of "failed"
-	Skipped []*Task   // of "failed": the tasks that are not made because of it
+	Skipped []*Task   // of "failed": the tasks that are not made because of it; no event follows for them
 	Note    string    // of "note"
 	Where   string    // of "start": the node that makes the task; "" for this process
 }
@@ -55,7 +55,7 @@ type runner struct {
 	mu       sync.Mutex         // guards the fields below
 	cond     *sync.Cond         // signals changes of busy, stop, ready and making
 	statuses map[string]*Status // by task
-	unbegun  map[*Task]bool     // tasks to make that have not begun; in this process a task in hand has begun
+	untaken  map[*Task]bool     // tasks to make that were not taken in hand
 	wait     map[*Task]int      // number of tasks that must be made before
 	ready    *queue[*Task]      // tasks that wait for nothing; see queueReady for the order
 	near     map[*Task]bool     // ready tasks that read a file another task has just read, or that get a passed value
@@ -171,7 +171,7 @@ func (r *runner) summarize(start time.Time) {
 func newRunner(s *store, plan *Plan, options Options, statuses map[string]*Status) *runner {
 	run := &runner{
 		store: s, plan: plan, options: options, statuses: statuses, level: map[*Task]float64{}, near: map[*Task]bool{},
-		passed: map[string]passed{}, unbegun: map[*Task]bool{}, wait: map[*Task]int{}, users: map[string][]*Task{},
+		passed: map[string]passed{}, untaken: map[*Task]bool{}, wait: map[*Task]int{}, users: map[string][]*Task{},
 		making: map[string]bool{}, made: map[string]bool{}, stats: map[string]*StageSummary{},
 		res:  &Result{store: s, statuses: statuses},
 		gate: make(chan struct{}, max(64, options.Jobs)),
@@ -194,7 +194,7 @@ func (r *runner) makeAll(ctx context.Context, todo []*Task) error {
 	var expect []float64
 	for _, task := range todo {
 		expect = append(expect, r.expected(task))
-		r.unbegun[task] = true
+		r.untaken[task] = true
 	}
 
 	if !r.worker {

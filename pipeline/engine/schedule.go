@@ -137,9 +137,7 @@ func (r *runner) next() *Task {
 
 	task := heap.Pop(r.ready).(*Task)
 	r.busy++
-	if _, here := r.executor.(Local); here {
-		delete(r.unbegun, task)
-	}
+	delete(r.untaken, task)
 
 	summary := r.stage(task.Stage)
 	if !summary.started {
@@ -162,10 +160,10 @@ func (r *runner) halt() {
 // queues none. The mutex must be held.
 func (r *runner) finish(ctx context.Context, task *Task, ran bool, seconds float64, err error) {
 	r.free(task.ID) // a task whose result was found has not taken the value that was passed to it
-	delete(r.unbegun, task)
 	summary := r.stage(task.Stage)
 	summary.last = time.Now()
 	if errors.Is(err, ErrNotStarted) {
+		r.observe(Event{Kind: "skipped", Task: task})
 		return
 	}
 
@@ -204,8 +202,9 @@ func (r *runner) finish(ctx context.Context, task *Task, ran bool, seconds float
 	}
 }
 
-// skipped returns the tasks that are not made because a task failed: the tasks that need its result or, if the run ends
-// with the failure, all tasks that have not begun. The mutex must be held.
+// skipped returns the tasks that are certainly not made because a task failed: the tasks that need its result or, if the
+// run ends with the failure, all tasks that were not taken in hand. A task in hand may run on another machine, or may
+// have ended there. If it never begins, finish tells the observer. The mutex must be held.
 func (r *runner) skipped(failed *Task) []*Task {
 	if r.options.KeepGoing {
 		return r.dependents(failed)
@@ -213,12 +212,12 @@ func (r *runner) skipped(failed *Task) []*Task {
 
 	var skipped []*Task
 	for _, task := range r.plan.Tasks {
-		if r.unbegun[task] {
+		if r.untaken[task] {
 			skipped = append(skipped, task)
 		}
 	}
 
-	clear(r.unbegun)
+	clear(r.untaken)
 
 	return skipped
 }

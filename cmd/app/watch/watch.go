@@ -89,7 +89,7 @@ type task struct {
 	Text  string // of its failure
 	Log   string // path of the log of its failure, relative to the work directory; "" without one
 
-	state   string    // "" if it has not begun; "start", "done" or "failed"
+	state   string    // "" if it has not begun; "start", "done", "failed" or "skipped"
 	ran     bool      // it was made, rather than up to date
 	seconds float64   // that it took
 	since   time.Time // when it began or failed
@@ -191,6 +191,7 @@ func (t *task) addLine(l *engine.Line) {
 		t.Text = l.Text
 		t.Log = l.Log
 		t.since = l.Time
+	case "skipped":
 	default:
 		return
 	}

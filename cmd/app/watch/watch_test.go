@@ -198,20 +198,24 @@ func TestTimeLeftOnCluster(t *testing.T) {
 	}
 }
 
-// A task failed, and another task needs it. Expected: no time is left for either. The journal names a task that it does
-// not know, too.
+// A task failed, another task needs it, and a third was on a node of a cluster that died and is not made either.
+// Expected: no time is left for any, and two tasks wait. The journal names a task that it does not know, too.
 func TestTimeLeftAfterFailure(t *testing.T) {
 	dir := t.TempDir()
-	path := filepath.Join(dir, engine.Journal)
-	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-	require.NoError(t, os.WriteFile(path, []byte(`{"event":"run","jobs":1}
-{"event":"task","task":"a","expect":50}
-{"event":"task","task":"b","expect":50}
+	testfile.Write(t, filepath.Join(dir, engine.Journal), `{"event":"run"}
+{"event":"task","task":"a","expect":50,"stage":"train"}
+{"event":"task","task":"b","expect":50,"stage":"train"}
+{"event":"task","task":"c","expect":50,"stage":"train"}
+{"event":"start","task":"c"}
 {"event":"failed","task":"a","skipped":["b","unknown"]}
-`), 0o644))
+{"event":"skipped","task":"c"}
+`)
 
 	now := time.Now()
-	assert.Zero(t, New(dir).read(now).estimate.Left(now))
+	read := New(dir).read(now)
+	assert.Zero(t, read.estimate.Left(now))
+	assert.Equal(t, []*stage{{Name: "train", Tasks: 3, Failed: 1}}, read.stages)
+	assert.Equal(t, 2, read.stages[0].Waiting())
 }
 
 // No file outside the work directory is shown, whatever path a journal has for a log.

@@ -70,8 +70,8 @@ def _ask(*arguments, **files):
 
 
 def run(config="pipeline.yaml", *arguments):
-    """Runs what is out of date and yields events: dicts with "event" (plan, start, done, failed, note, message, end),
-    "task", "stage", "seconds". Closing the generator interrupts the program, which keeps finished results."""
+    """Runs what is out of date and yields events: dicts with "event" (plan, start, done, failed, skipped, note,
+    message, end), "task", "stage", "seconds". Closing the generator interrupts the program, which keeps finished results."""
     text, command = [], [program(), "run", os.fspath(config), "--progress", "json", *arguments]
     with Popen(command, stdout=DEVNULL, stderr=PIPE, encoding="utf-8") as p:
         try:
