@@ -10,7 +10,9 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 
+	"doubletake/ingest/spelling"
 	"doubletake/internal/kv"
 	"doubletake/pipeline/config"
 	"doubletake/pipeline/engine"
@@ -63,9 +65,12 @@ func RegisterExecutors(more ...Executor) error {
 	return nil
 }
 
+// local is the value of --executor that makes tasks in this process.
+const local = "local"
+
 // Executors returns the values of --executor. The first, local, is this process.
 func Executors() []string {
-	names := []string{"local"}
+	names := []string{local}
 	for _, x := range executors {
 		names = append(names, x.Name)
 	}
@@ -73,17 +78,22 @@ func Executors() []string {
 	return names
 }
 
-// Executor returns the executor with a name for one run, for Options.Executor. For local, and for a name that Executors
-// does not have, it returns nil and no error: Run then makes the tasks in this process. OpenExecutor explains the other
-// arguments.
+// Executor returns the executor with a name for one run, for Options.Executor. For local it returns nil and no error:
+// Run then makes the tasks in this process. For a name that Executors does not have it returns a *UsageError.
+// OpenExecutor explains the other arguments.
 func (p *Project) Executor(name, path string, heldOut []string, notify func(string)) (engine.Executor, error) {
+	if name == local {
+		return nil, nil
+	}
+
 	for _, x := range executors {
 		if x.Name == name {
 			return x.Open(p, path, heldOut, notify)
 		}
 	}
 
-	return nil, nil
+	return nil, &UsageError{Text: fmt.Sprintf("--executor %q is unknown, expected one of %s%s", name,
+		strings.Join(Executors(), ", "), spelling.DidYouMean(name, Executors()))}
 }
 
 // place returns the path of this program and the current folder, to which the path of the configuration is relative.

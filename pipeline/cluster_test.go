@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -33,4 +34,22 @@ func TestRegisterExecutors(t *testing.T) {
 	assert.ErrorContains(t, RegisterExecutors(far), refusal, "registered twice")
 	assert.ErrorContains(t, RegisterExecutors(Executor{Name: "local", Open: far.Open}), refusal, "the name of another")
 	assert.ErrorContains(t, RegisterExecutors(Executor{Name: "near"}), refusal, "no function that opens it")
+}
+
+// An unknown executor is refused, and does not run the tasks in this process. local does.
+func TestUnknownExecutor(t *testing.T) {
+	for name, hint := range map[string]string{
+		"slrum": `; did you mean "slurm"?`, "Local": `; did you mean "local"?`, "": "",
+	} {
+		_, err := (&Project{}).Executor(name, "p.yaml", nil, nil)
+
+		var usage *UsageError
+		require.ErrorAs(t, err, &usage, name)
+		want := "is unknown, expected one of local, slurm, sge, pbs, htcondor, command" + hint
+		assert.Equal(t, fmt.Sprintf("--executor %q %s", name, want), usage.Text)
+	}
+
+	executor, err := (&Project{}).Executor("local", "p.yaml", nil, nil)
+	require.NoError(t, err)
+	assert.Nil(t, executor)
 }

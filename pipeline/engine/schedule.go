@@ -202,9 +202,9 @@ func (r *runner) finish(ctx context.Context, task *Task, ran bool, seconds float
 	}
 }
 
-// skipped returns the tasks that are certainly not made because a task failed: the tasks that need its result or, if the
-// run ends with the failure, all tasks that were not taken in hand. A task in hand may run on another machine, or may
-// have ended there. If it never begins, finish tells the observer. The mutex must be held.
+// skipped returns the tasks that are certainly not made because a task failed: the tasks that need its result or, if
+// the run ends with the failure, all tasks that were not taken in hand. A task in hand may run on another machine, or
+// may have ended there. If it never begins, finish tells the observer. The mutex must be held.
 func (r *runner) skipped(failed *Task) []*Task {
 	if r.options.KeepGoing {
 		return r.dependents(failed)
