@@ -25,6 +25,9 @@ import (
 // repository is the root, seen from this package.
 const repository = "../.."
 
+// made matches folders that the program or a tool makes, relative to the root, as .gitignore lists them.
+var made = regexp.MustCompile(`^(runs|bin|dist|examples/[^/]+/(runs|data)|(.*/)?node_modules)$`)
+
 // repositoryFiles lists the files of the repository whose names end so, relative to the root.
 func repositoryFiles(t *testing.T, ends ...string) (out []string) {
 	t.Helper()
@@ -34,16 +37,19 @@ func repositoryFiles(t *testing.T, ends ...string) (out []string) {
 			return err
 		}
 
-		isHidden := strings.HasPrefix(d.Name(), ".")
-		isMade := slices.Contains([]string{"runs", "bin", "data", "node_modules"}, d.Name())
-		isSkipped := isHidden || isMade
-		if d.IsDir() && p != repository && isSkipped {
+		rel, err := filepath.Rel(repository, p)
+		if err != nil {
+			return err
+		}
+
+		rel = filepath.ToSlash(rel)
+		isHidden := strings.HasPrefix(d.Name(), ".") && rel != "." && rel != ".ci"
+		if d.IsDir() && (isHidden || made.MatchString(rel)) {
 			return fs.SkipDir
 		}
 
 		if !d.IsDir() && slices.ContainsFunc(ends, func(e string) bool { return strings.HasSuffix(p, e) }) {
-			rel, _ := filepath.Rel(repository, p)
-			out = append(out, filepath.ToSlash(rel))
+			out = append(out, rel)
 		}
 
 		return nil

@@ -62,8 +62,8 @@ func (cost *trainingCost) add(stage string, weight float64) {
 // write prints the cost, unless no task of the stage train is to run.
 func (cost *trainingCost) write(w io.Writer) {
 	if cost.tasks > 0 {
-		fmt.Fprintf(w, "train: %s, about %s of one processor\n", fault.Plural(cost.tasks, "task"),
-			watch.Seconds(cost.seconds))
+		fmt.Fprintf(w, "train: %s, %s of one processor\n", fault.Plural(cost.tasks, "task"),
+			watch.About(watch.Seconds(cost.seconds)))
 	}
 }
 

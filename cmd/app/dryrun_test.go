@@ -23,6 +23,11 @@ func TestTrainingCost(t *testing.T) {
 		assert.Equal(t, want, text.String())
 	}
 
+	small := trainingCost{tasks: 1, seconds: 0.00001}
+	var line strings.Builder
+	small.write(&line)
+	assert.Equal(t, "train: 1 task, less than 0.001 s of one processor\n", line.String())
+
 	var text strings.Builder
 	(&trainingCost{}).write(&text)
 	assert.Empty(t, text.String(), "no task trains")

@@ -13,6 +13,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -308,6 +309,44 @@ func TestNumbersWithoutExponents(t *testing.T) {
 			assert.Regexp(t, small, string(found[1]), "%s: %s may print an exponent: use fault.Digits", name, found[0])
 		}
 	})
+}
+
+// severalThings are nouns behind a number that is always above 1 or is a limit, by their texts. Their code checks the
+// number before.
+var severalThings = []string{
+	// cmd/app
+	"%d tasks of %s", "%d earlier runs;", "%d lines in all", "%d splits in all", "%d settings that differ",
+	"%d numbers that changed less", "%d measurements at most", "%d channels have several", "%d kinds of columns",
+	"%d rows that are a table of results", "%d folders deep",
+	// pipeline
+	"%d tasks failed", "%d characters, too long", "%d variants", "%d blocks,", "%d processors,", "%d jobs,",
+	"tried %d times", "started %d times", "%d more reasons", "%d rows of %s, %s",
+}
+
+// A number in front of a noun may be 1. Texts write both by fault.Plural, unless the number is always above 1.
+func TestNumbersBeforeNouns(t *testing.T) {
+	plural := regexp.MustCompile(`(?:\w+ )?%d (?:[a-z]+ )?[a-z]+[^su]s\b.{0,40}`)
+	used := map[string]bool{}
+	goFiles(t, func(name string, content []byte) {
+		isMine := strings.HasPrefix(name, "cmd/app/") || strings.HasPrefix(name, "pipeline/")
+		if !isMine || strings.HasSuffix(name, "_test.go") {
+			return
+		}
+
+		for _, text := range plural.FindAllString(string(content), -1) {
+			i := slices.IndexFunc(severalThings, func(known string) bool { return strings.Contains(text, known) })
+			if i < 0 {
+				t.Errorf("%s: %q may say 1 and a plural: use fault.Plural", name, text)
+				continue
+			}
+
+			used[severalThings[i]] = true
+		}
+	})
+
+	for _, known := range severalThings {
+		assert.True(t, used[known], "no text has %q: remove it from the list", known)
+	}
 }
 
 // longFunctions are the functions that may be longer than 100 lines, at most

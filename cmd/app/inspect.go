@@ -127,17 +127,17 @@ const (
 // firstOf returns the elements of a list that are printed.
 func firstOf[T any](list []T) []T { return list[:min(maxListed, len(list))] }
 
-// printRest prints how many elements firstOf leaves out. The format has one verb for this number.
-func printRest[T any](w io.Writer, list []T, format string) {
+// printRest prints how many elements firstOf leaves out. The format has one verb for this number and the noun.
+func printRest[T any](w io.Writer, list []T, noun, format string) {
 	if rest := len(list) - maxListed; rest > 0 {
-		fmt.Fprintf(w, format, rest)
+		fmt.Fprintf(w, format, fault.Plural(int64(rest), noun))
 	}
 }
 
 // printInspection prints the description of a file. drawn is the index of the channel whose spectrum is drawn, or
 // noChannel.
 func printInspection(w io.Writer, description *inspect.Description, drawn int) {
-	fmt.Fprintf(w, "%s: %s, %d bytes\n", description.Path, description.Kind, description.Bytes)
+	fmt.Fprintf(w, "%s: %s, %s\n", description.Path, description.Kind, fault.Plural(description.Bytes, "byte"))
 
 	switch {
 	case description.Recording != nil:
@@ -181,17 +181,17 @@ func printRecording(w io.Writer, recording *inspect.Recording, drawn int) {
 		fmt.Fprintf(w, "  %s: %s\n", attribute.Name, strings.ReplaceAll(attribute.Value, "\n", "; "))
 	}
 
-	printRest(w, recording.Attributes, "  … and %d more attributes (--json lists them)\n")
+	printRest(w, recording.Attributes, "more attribute", "  … and %s (--json lists all)\n")
 
 	fmt.Fprintln(w)
 	printChannels(w, firstOf(recording.Channels))
-	printRest(w, recording.Channels, "… and %d more channels (--json lists them)\n")
+	printRest(w, recording.Channels, "more channel", "… and %s (--json lists all)\n")
 
 	for _, unread := range firstOf(recording.Unread) {
 		fmt.Fprintf(w, "not read: %s: %s\n", unread.Name, unread.Reason)
 	}
 
-	printRest(w, recording.Unread, "… and %d more\n")
+	printRest(w, recording.Unread, "more part", "… and %s not read\n")
 
 	if drawn == noChannel {
 		drawn = slices.IndexFunc(recording.Channels, func(c inspect.Channel) bool { return c.Spectrum != nil })
@@ -251,7 +251,7 @@ func printSamples(w io.Writer, recording *inspect.Recording) {
 
 	fmt.Fprintln(w, "\nfirst samples:")
 	listing.Write(w, width(w))
-	printRest(w, recording.Channels, "… and of %d more channels (--json lists them)\n")
+	printRest(w, recording.Channels, "more channel", "… and of %s (--json lists all)\n")
 }
 
 // printTable prints the metadata and the columns of a table.
@@ -293,8 +293,9 @@ func printTable(w io.Writer, table *inspect.Table) {
 // printModel prints the inputs and outcomes of a model and what it was trained on.
 func printModel(w io.Writer, description *inspect.Description) {
 	model := description.Model
-	fmt.Fprintf(w, "experiment %s, split %s, seed %d: held out %s; %s data, %s pairs, %d training triplets\n\n",
-		model.Experiment, model.Split, model.Seed, model.HeldOut, model.Data, model.Pairs, model.Triplets)
+	fmt.Fprintf(w, "experiment %s, split %s, seed %d: held out %s; %s data, %s pairs, %s\n\n",
+		model.Experiment, model.Split, model.Seed, model.HeldOut, model.Data, model.Pairs,
+		fault.Plural(int64(model.Triplets), "training triplet"))
 	listing := report.Listing{Heads: []string{"", "name", "unit", "trained from", "to"}}
 	for _, input := range model.Inputs {
 		listing.Add("input", input.Name, input.Unit, fmt.Sprint(input.Min), fmt.Sprint(input.Max))

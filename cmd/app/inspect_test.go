@@ -56,7 +56,7 @@ func TestInspectSaysHowManySamplesAreLeftOut(t *testing.T) {
 
 	var b strings.Builder
 	printSamples(&b, recording)
-	assert.Contains(t, b.String(), "\nc40\n… and of 2 more channels (--json lists them)\n")
+	assert.Contains(t, b.String(), "\nc40\n… and of 2 more channels (--json lists all)\n")
 }
 
 // Samples near the greatest float64 have a power that is not a finite number. No spectrum is drawn then, as it is of

@@ -271,16 +271,16 @@ func (p *progress) line() string {
 
 	id, ran := p.longest()
 	if done > 0 && elapsed > 1 {
-		parts = append(parts, fmt.Sprintf("%.1f tasks/s", float64(done)/elapsed))
+		parts = append(parts, watch.Rate(done, p.clock().Sub(p.start)))
 	}
 
 	isLong := done > 0 || id != ""
 	if isLong && elapsed > 1 && !p.estimate.Idle() {
-		parts = append(parts, "about "+watch.Words(p.estimate.Left(p.clock()))+" left")
+		parts = append(parts, watch.About(watch.Words(p.estimate.Left(p.clock())))+" left")
 	}
 
 	if id != "" {
-		parts = append(parts, fmt.Sprintf("%s for %.0f s", id, ran.Seconds()))
+		parts = append(parts, id+" for "+watch.Words(ran))
 	}
 
 	return strings.Join(parts, "  ")

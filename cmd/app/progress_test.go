@@ -27,7 +27,7 @@ func TestProgressLine(t *testing.T) {
 	*now = now.Add(10 * time.Second)
 	p.observe(engine.Event{Kind: "done", Task: first, Ran: true, Seconds: 10})
 
-	assert.Equal(t, "10.0 s  dsp 1/1  train 0/1  0.1 tasks/s  about 6 s left", strings.TrimSpace(p.line()))
+	assert.Equal(t, "10.0 s  dsp 1/1  train 0/1  6.0 tasks/min  about 6 s left", strings.TrimSpace(p.line()))
 }
 
 // A task takes longer than the time between two lines, so that no event happens. Expected: the state is printed every

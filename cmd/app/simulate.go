@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"slices"
 
+	"doubletake/ingest/fault"
 	"doubletake/ingest/simulate"
 )
 
@@ -33,7 +34,7 @@ func runSimulate(c *call) error {
 	const sayEvery = 50 // files
 	observe := func(done, total int) {
 		if done == total || done%sayEvery == 0 {
-			fmt.Fprintf(c.stderr, "simulated %d of %d files\n", done, total)
+			fmt.Fprintf(c.stderr, "simulated %d of %s\n", done, fault.Plural(int64(total), "file"))
 		}
 	}
 
@@ -41,7 +42,8 @@ func runSimulate(c *call) error {
 		return fmt.Errorf("write simulated campaign: %w", err)
 	}
 
-	fmt.Fprintf(c.stdout, "wrote %d simulated %s files to %s\n", len(campaign.Files()), campaign.Kind(), c.arg(1))
+	files := fault.Plural(int64(len(campaign.Files())), "simulated "+campaign.Kind()+" file")
+	fmt.Fprintf(c.stdout, "wrote %s to %s\n", files, c.arg(1))
 
 	return nil
 }

@@ -185,7 +185,8 @@ func (s *suggestion) printRanking(c *call) error {
 		order += "; combinations that are missing come before all others"
 	}
 
-	fmt.Fprintf(c.stdout, "%d of %d candidates by %s, %s\n", len(listed), len(s.ranked), s.ranking, order)
+	fmt.Fprintf(c.stdout, "%d of %s by %s, %s\n", len(listed), fault.Plural(int64(len(s.ranked)), "candidate"),
+		s.ranking, order)
 
 	if err := s.listing(listed).Write(c.stdout, width(c.stdout)); err != nil {
 		return err
@@ -302,8 +303,7 @@ func (s *suggestion) printPlan(c *call, costs suggest.Costs, budget float64, pri
 	}
 
 	if len(steps) == 0 {
-		return usage("a budget of %s pays for none of the %d candidates: setting up the first one costs more",
-			costs.Format(budget), len(s.ranked))
+		return usage("a budget of %s pays for no candidate: setting up the first one costs more", costs.Format(budget))
 	}
 
 	switch {

@@ -3,6 +3,7 @@ package config
 import (
 	"math"
 
+	"doubletake/ingest/fault"
 	"doubletake/ingest/setting"
 )
 
@@ -23,7 +24,7 @@ func validateBalance(b *setting.Balance, f *File, e *Experiment, key string, fai
 	validateMatrix(b, key+".matrix", fail)
 
 	if n := len(b.ReferenceM); n != 0 && n != 3 {
-		fail(key+".reference_m", "expected [x, y, z] in m, found %d numbers", n)
+		fail(key+".reference_m", "expected [x, y, z] in m, found %s", fault.Plural(int64(n), "number"))
 	}
 
 	for _, v := range b.ReferenceM {
@@ -52,13 +53,15 @@ func validateBalance(b *setting.Balance, f *File, e *Experiment, key string, fai
 // wrong number of coefficients, and coefficients out of range.
 func validateMatrix(b *setting.Balance, key string, fail failFunc) {
 	if n := len(b.Matrix); n > 0 && n != len(b.Components) {
-		fail(key, "expected %d rows, one for each of the components %v, found %d", len(b.Components), b.Components, n)
+		fail(key, "expected %s, one for each of the components %v, found %d",
+			fault.Plural(int64(len(b.Components)), "row"), b.Components, n)
 	}
 
 	for i, row := range b.Matrix {
 		if want := len(b.Voltages) + len(b.Terms); len(row) != want {
-			fail(key, "expected %d coefficients in each row (%d voltages, %d terms), found %d in row %d", want,
-				len(b.Voltages), len(b.Terms), len(row), i+1)
+			fail(key, "expected %s in each row (%s, %s), found %d in row %d",
+				fault.Plural(int64(want), "coefficient"), fault.Plural(int64(len(b.Voltages)), "voltage"),
+				fault.Plural(int64(len(b.Terms)), "term"), len(row), i+1)
 			break
 		}
 	}

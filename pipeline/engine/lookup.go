@@ -95,7 +95,7 @@ func (o output) verify(dir string) error {
 	case err != nil:
 		return fmt.Errorf("%s cannot be read: %w", o.Name, err)
 	case n != o.Size:
-		return fmt.Errorf("%s has %d bytes, expected %d", o.Name, n, o.Size)
+		return fmt.Errorf("expected %d B in %s, found %d B", o.Size, o.Name, n)
 	case sum != o.SHA256:
 		return fmt.Errorf("%s was changed", o.Name)
 	}
@@ -227,7 +227,7 @@ func (s *store) adopt(st *Status, durable bool) (*record, error) {
 
 	for i, output := range r.Outputs {
 		if !r.Packed && r.Stamps[i].Size != output.Size {
-			return nil, fmt.Errorf("read result: %s has %d bytes, expected %d", output.Name, r.Stamps[i].Size, output.Size)
+			return nil, fmt.Errorf("read result: expected %d B in %s, found %d B", output.Size, output.Name, r.Stamps[i].Size)
 		}
 	}
 

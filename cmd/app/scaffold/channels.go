@@ -171,8 +171,8 @@ func (p *plan) takeChannels(channels []ingest.Channel, used []int) {
 
 // noteChannels notes how many recordings there are, and the channels of the first. channel is the first used channel.
 func (p *plan) noteChannels(files []string, info ingest.Info, channel ingest.Channel) {
-	what := fmt.Sprintf("%s; the first, %s: %s, %s of %d samples", fault.Plural(int64(len(files)), p.Format+" file"),
-		files[0], info.Encoding, fault.Plural(int64(len(p.Channels)), "channel"), channel.Samples)
+	what := fmt.Sprintf("%s; the first, %s: %s, %s of %s", fault.Plural(int64(len(files)), p.Format+" file"),
+		files[0], info.Encoding, fault.Plural(int64(len(p.Channels)), "channel"), fault.Plural(channel.Samples, "sample"))
 	if p.RateKnown {
 		what += fmt.Sprintf(" at %.9g Hz", channel.RateHz)
 	}

@@ -7,7 +7,7 @@ import (
 	"html/template"
 	"path/filepath"
 	"slices"
-	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -161,7 +161,8 @@ func (w *Watcher) state(r *run, now time.Time) state {
 		s.class = "running"
 		s.say("For %s.", Words(now.Sub(r.head.Time)))
 		if !r.estimate.Idle() {
-			s.say("About %s left.", Words(r.estimate.Left(now)))
+			left := About(Words(r.estimate.Left(now)))
+			s.say("%s left.", strings.ToUpper(left[:1])+left[1:])
 		}
 	}
 
@@ -170,31 +171,6 @@ func (w *Watcher) state(r *run, now time.Time) state {
 
 // localTime returns a time as a text, in the time zone of this machine.
 func localTime(moment time.Time) string { return moment.Local().Format(time.DateTime) }
-
-// Words returns a duration as a text for people: 14 s, 3 min, 2 h 10 min. Below 100 s it counts seconds, below 100 min
-// minutes, and then hours and minutes.
-func Words(duration time.Duration) string {
-	const most = 100 // of a unit
-	if duration < most*time.Second {
-		return fmt.Sprintf("%.0f s", duration.Seconds())
-	}
-
-	minutes := int(duration.Minutes() + 0.5)
-	if minutes < most {
-		return fmt.Sprintf("%d min", minutes)
-	}
-
-	return fmt.Sprintf("%d h %d min", minutes/60, minutes%60)
-}
-
-// Seconds returns a number of seconds as a text for people: with two digits below 10 s, and otherwise as Words does.
-func Seconds(seconds float64) string {
-	const short = 10
-	if seconds < short {
-		return strconv.FormatFloat(seconds, 'g', 2, 64) + " s"
-	}
-	return Words(time.Duration(seconds * float64(time.Second)))
-}
 
 // tail returns the last lines of a log, whose path is relative to the work directory. It returns "" without a log, and
 // for a path that leads out of the work directory: the journal may be damaged.

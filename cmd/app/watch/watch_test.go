@@ -115,16 +115,6 @@ func TestSince(t *testing.T) {
 	assert.Equal(t, "2026-01-02 03:04:05", (&task{since: began}).Since())
 }
 
-// Expected texts are rounded by hand.
-func TestSeconds(t *testing.T) {
-	for seconds, want := range map[float64]string{
-		0: "0 s", 0.123: "0.12 s", 1.6: "1.6 s", 9.96: "10 s", 14.4: "14 s", 99.4: "99 s", 150: "3 min", 5999: "1 h 40 min",
-		11000: "3 h 3 min", 1e6: "277 h 47 min",
-	} {
-		assert.Equal(t, want, Seconds(seconds), "%g s", seconds)
-	}
-}
-
 // title returns the state of a watcher's run as it is now.
 func title(w *Watcher) string {
 	now := time.Now()
