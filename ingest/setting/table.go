@@ -36,9 +36,9 @@ type Table struct {
 	// run; without such a column the rows of equal condition are a run
 	Run string `key:"run"`
 
-	// repeats: column of an occasion (a day, a session, a mounting). Rows of different occasions are paired, and each
-	// row is the first of a pair of half the weight; each occasion can be held out, and its rows are one run. pairs:
-	// {across: Day} is short for it
+	// repeats: column that names the occasion of a row (a day, a session, a mounting). Rows of different occasions are
+	// paired. Each row is the first of one pair, with half the weight. Each occasion can be held out, and its rows are
+	// one run. pairs: {across: Day} is short for it
 	Across string `key:"across"`
 
 	// units of the columns, by condition or outcome name; they replace those of the header. Values are

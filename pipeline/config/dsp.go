@@ -22,8 +22,9 @@ type DSP struct {
 	// tolerance must be equal
 	Tolerances []NamedString `key:"within"`
 
-	// repeats: occasion (a day, a session, a mounting). Recordings of different occasions are paired, and each recording
-	// is the first of a pair of half the weight; each occasion can be held out
+	// repeats: column that names the occasion of a recording (a day, a session, a mounting). Recordings of different
+	// occasions are paired. Each recording is the first of one pair, with half the weight, and each occasion can be held
+	// out
 	Across string `key:"across"`
 }
 
@@ -43,7 +44,7 @@ func (e *Experiment) validateDSP(f *File, key string, fail failFunc) {
 	switch {
 	case e.pairsGiven():
 		fail.when(d.Triplets != "" && !isTable, key+".triplets",
-			"the data are pairs already; leave the key out; expected table, found %s", d.Triplets)
+			"the data are pairs already, which needs no construction; found %s: leave the key out", d.Triplets)
 	case d.Triplets == "":
 		fail(key, "expected triplets: %s, found none", orList(dsp.Constructions()))
 	case isTable:

@@ -30,7 +30,7 @@ const (
 	leastGain   = 0.1   // share by which a product must lower the squared error
 	logRange    = 1.5   // ratio of the largest to the smallest value from which an input has a logarithm
 	collinear   = 1e-9  // ratio to the largest singular value below which a singular value counts as zero
-	stabiliser  = 1e-8  // ridge penalty of slopes while terms are chosen, over the weight
+	stabiliser  = 1e-8  // ridge penalty of slopes while terms are chosen, over the weight of the cells
 	constant    = 1e-12 // ratio of deviation to mean up to which a term counts as constant
 )
 
@@ -48,20 +48,21 @@ func (t term) at(x []float64) float64 { return (t.value(x) - t.mean) / t.std }
 type regression struct {
 	cells
 	outcomes int
-	fold     []int // fold of each cell
+	foldOf   []int // fold of each cell
 	folds    int
 	terms    []term
 	z        [][]float64 // values of each term at the cells
 	y        []float64   // cells × outcomes, standardised
-	sums     []sums      // of each fold, and of all cells
+	sums     []sums      // of each fold, and then of all cells
 }
 
-// sums contains sums over the cells of a fold, weighted by their numbers of measurements. The constant is term 0.
+// sums contains sums over the cells of a fold, weighted by their numbers of measurements: the weights w, and for each
+// cell the values x of the terms and the outcomes y. The constant is term 0.
 type sums struct {
-	weight   float64
-	terms    *mat.SymDense // products of two terms
-	mixed    *mat.Dense    // products of terms and outcomes
-	outcomes float64       // squares of outcomes
+	weight float64       // Σ w
+	xx     *mat.SymDense // Σ w·x·xᵀ, terms × terms
+	xy     *mat.Dense    // Σ w·x·yᵀ, terms × outcomes
+	yy     float64       // Σ w·|y|²
 }
 
 // Fit chooses the terms and solves for their slopes; the seed is not used.
@@ -74,7 +75,7 @@ func (Linear) Fit(ctx context.Context, data triplets.Set, _ uint64) (Predictor, 
 	c := cellsOf(data)
 	r := &regression{cells: c, outcomes: data.Out, y: scale.Standardise(c.y), folds: min(c.groups, maxFolds)}
 	for _, g := range c.group {
-		r.fold = append(r.fold, g%r.folds)
+		r.foldOf = append(r.foldOf, g%r.folds)
 	}
 
 	chosen, err := r.choose(ctx, data.In)
@@ -85,7 +86,7 @@ func (Linear) Fit(ctx context.Context, data triplets.Set, _ uint64) (Predictor, 
 	left := make([]float64, len(r.y))
 	for f := range r.folds {
 		slopes := r.solve(chosen, f)
-		for k, fold := range r.fold {
+		for k, fold := range r.foldOf {
 			if fold == f {
 				r.predict(chosen, slopes, r.at(k), left[k*r.outcomes:(k+1)*r.outcomes])
 			}
@@ -114,7 +115,8 @@ func (r *regression) add(value func(x []float64) float64) bool {
 	}
 
 	s := triplets.ScaleOf(1, column)
-	if !(s.Std[0] > constant*math.Abs(s.Mean[0])) {
+	varies := s.Std[0] > constant*math.Abs(s.Mean[0]) // false for NaN
+	if !varies {
 		return false
 	}
 
@@ -131,9 +133,9 @@ func (r *regression) choose(ctx context.Context, inputs int) ([]int, error) {
 	r.sum()
 
 	chosen := plain
-	least := r.leftOut(plain)
+	least := r.leftOutError(plain)
 	for _, list := range [][]int{logs, both} {
-		if e := r.leftOut(list); e < least {
+		if e := r.leftOutError(list); e < least {
 			chosen = list
 			least = e
 		}
@@ -179,20 +181,20 @@ func (r *regression) addInputs(inputs int) (plain, logs, both []int) {
 			continue
 		}
 
-		n := len(r.terms) - 1
-		plain = append(plain, n)
-		both = append(both, n)
+		input := len(r.terms) - 1
+		plain = append(plain, input)
+		both = append(both, input)
 
-		if least > 0 && most >= logRange*least {
-			// Below half of the least value the logarithm is constant.
-			added := r.add(func(x []float64) float64 { return math.Log(max(x[j], least/2)) })
-			if added {
-				n++
-				both = append(both, n)
-			}
+		// Below half of the least value the logarithm is constant.
+		logarithm := func(x []float64) float64 { return math.Log(max(x[j], least/2)) }
+		isWide := least > 0 && most >= logRange*least
+		if !isWide || !r.add(logarithm) {
+			logs = append(logs, input)
+			continue
 		}
 
-		logs = append(logs, n)
+		logs = append(logs, input+1)
+		both = append(both, input+1)
 	}
 
 	return plain, logs, both
@@ -211,14 +213,14 @@ func (r *regression) addProducts(factors []int) {
 
 // bestProduct returns the number of the product that lowers the error on left-out folds most, with the error, if it is
 // added to the chosen terms. Products are the terms from number first on. It returns −1 if no error is below the limit.
-func (r *regression) bestProduct(chosen []int, first int, limit float64) (product int, leftOut float64) {
+func (r *regression) bestProduct(chosen []int, first int, limit float64) (product int, least float64) {
 	product = -1
 	for n := first; n < len(r.terms); n++ {
 		if slices.Contains(chosen, n) {
 			continue
 		}
 
-		if e := r.leftOut(append(slices.Clone(chosen), n)); e < limit {
+		if e := r.leftOutError(append(slices.Clone(chosen), n)); e < limit {
 			product = n
 			limit = e
 		}
@@ -232,12 +234,12 @@ func (r *regression) sum() {
 	n := len(r.terms) + 1
 	r.sums = make([]sums, r.folds+1)
 	for f := range r.sums {
-		r.sums[f] = sums{terms: mat.NewSymDense(n, nil), mixed: mat.NewDense(n, r.outcomes, nil)}
+		r.sums[f] = sums{xx: mat.NewSymDense(n, nil), xy: mat.NewDense(n, r.outcomes, nil)}
 	}
 
 	row := make([]float64, n)
 	row[0] = 1
-	for k, fold := range r.fold {
+	for k, fold := range r.foldOf {
 		for t, z := range r.z {
 			row[t+1] = z[k]
 		}
@@ -248,82 +250,95 @@ func (r *regression) sum() {
 		for _, place := range [2]int{fold, r.folds} { // the cell's fold, and all cells
 			s := &r.sums[place]
 			s.weight += w
-			s.terms.SymRankOne(s.terms, w, x)
-			s.mixed.RankOne(s.mixed, w, x, y)
-			s.outcomes += w * mat.Dot(y, y)
+			s.xx.SymRankOne(s.xx, w, x)
+			s.xy.RankOne(s.xy, w, x, y)
+			s.yy += w * mat.Dot(y, y)
 		}
 	}
 }
 
-// leftOut returns the mean squared error of the chosen terms on left-out folds. Each fold counts the same. It returns
-// +Inf if the equations of a fold cannot be solved.
-func (r *regression) leftOut(chosen []int) float64 {
+// leftOutError returns the mean squared error of the chosen terms on left-out folds. Each fold counts the same. It
+// returns +Inf if the equations of a fold cannot be solved.
+func (r *regression) leftOutError(chosen []int) float64 {
 	columns := []int{0} // of the sums: the constant and the terms
 	for _, t := range chosen {
 		columns = append(columns, t+1)
 	}
 
-	n := len(columns)
+	all := r.sums[r.folds].selected(columns)
 	total := 0.0
-	for _, fold := range r.sums[:r.folds] {
-		own := fold.selected(columns)
-		rest := r.sums[r.folds].selected(columns)
-		rest.subtract(own)
-		for a := 1; a < n; a++ { // a term that is constant without the fold gets no slope
-			rest.terms.SetSym(a, a, rest.terms.At(a, a)+stabiliser*rest.terms.At(0, 0))
+	for f := range r.folds {
+		held := r.sums[f].selected(columns)
+		trained := all.without(held)
+		for a := 1; a < len(columns); a++ { // a term that is constant without the fold gets no slope
+			trained.xx.SetSym(a, a, trained.xx.At(a, a)+stabiliser*trained.xx.At(0, 0))
 		}
 
 		var chol mat.Cholesky
-		var slopes, fitted mat.Dense
-		if !chol.Factorize(rest.terms) || chol.SolveTo(&slopes, rest.mixed) != nil {
+		var slopes mat.Dense
+		if !chol.Factorize(trained.xx) || chol.SolveTo(&slopes, trained.xy) != nil {
 			return math.Inf(1)
 		}
 
-		fitted.Mul(own.terms, &slopes)
-
-		e := fold.outcomes
-		for a := range n {
-			for j := range r.outcomes {
-				e += slopes.At(a, j) * (fitted.At(a, j) - 2*own.mixed.At(a, j))
-			}
-		}
-
-		total += e / fold.weight / float64(r.folds*r.outcomes)
+		total += held.squaredError(&slopes) / held.weight / float64(r.folds*r.outcomes)
 	}
 
 	return total
 }
 
-// selected returns a copy of the products of some terms. columns are the numbers of the terms in s.
+// squaredError returns Σ w·|y − bᵀx|² for the slopes b (terms × outcomes), from the sums alone:
+// Σ w·|y|² + Σ_aj b_aj·((Σ w·x·xᵀ b)_aj − 2·(Σ w·x·yᵀ)_aj).
+func (s sums) squaredError(slopes *mat.Dense) float64 {
+	var fitted mat.Dense
+	fitted.Mul(s.xx, slopes)
+
+	e := s.yy
+	terms, outcomes := slopes.Dims()
+	for a := range terms {
+		for j := range outcomes {
+			e += slopes.At(a, j) * (fitted.At(a, j) - 2*s.xy.At(a, j))
+		}
+	}
+
+	return e
+}
+
+// selected returns the sums with the given terms alone. columns are the numbers of the terms in s.
 func (s sums) selected(columns []int) sums {
 	n := len(columns)
-	_, outcomes := s.mixed.Dims()
-	some := sums{terms: mat.NewSymDense(n, nil), mixed: mat.NewDense(n, outcomes, nil)}
+	_, outcomes := s.xy.Dims()
+	some := sums{weight: s.weight, xx: mat.NewSymDense(n, nil), xy: mat.NewDense(n, outcomes, nil), yy: s.yy}
 	for a, i := range columns {
 		for b, j := range columns[:a+1] {
-			some.terms.SetSym(a, b, s.terms.At(i, j))
+			some.xx.SetSym(a, b, s.xx.At(i, j))
 		}
 
 		for j := range outcomes {
-			some.mixed.Set(a, j, s.mixed.At(i, j))
+			some.xy.Set(a, j, s.xy.At(i, j))
 		}
 	}
 
 	return some
 }
 
-// subtract subtracts the products of other from s, in place.
-func (s sums) subtract(other sums) {
-	n, outcomes := s.mixed.Dims()
+// without returns s minus the sums of a fold that s contains, with the same terms.
+func (s sums) without(fold sums) sums {
+	n, outcomes := s.xy.Dims()
+	rest := sums{
+		weight: s.weight - fold.weight, xx: mat.NewSymDense(n, nil), xy: mat.NewDense(n, outcomes, nil), yy: s.yy - fold.yy,
+	}
+
 	for a := range n {
 		for b := range a + 1 {
-			s.terms.SetSym(a, b, s.terms.At(a, b)-other.terms.At(a, b))
+			rest.xx.SetSym(a, b, s.xx.At(a, b)-fold.xx.At(a, b))
 		}
 
 		for j := range outcomes {
-			s.mixed.Set(a, j, s.mixed.At(a, j)-other.mixed.At(a, j))
+			rest.xy.Set(a, j, s.xy.At(a, j)-fold.xy.At(a, j))
 		}
 	}
+
+	return rest
 }
 
 // noFold is the number of a fold without cells, for a fit that leaves no fold out.
@@ -334,7 +349,7 @@ const noFold = -1
 func (r *regression) solve(chosen []int, leftOut int) *mat.Dense {
 	var used []int
 	var weight float64
-	for k, f := range r.fold {
+	for k, f := range r.foldOf {
 		if f != leftOut {
 			used = append(used, k)
 			weight += r.count[k]
@@ -358,7 +373,6 @@ func (r *regression) solve(chosen []int, leftOut int) *mat.Dense {
 	}
 
 	var svd mat.SVD
-
 	var beta mat.Dense
 	if !svd.Factorize(x, mat.SVDThin) {
 		return slopes // cannot happen: Fit refuses numbers that are not finite

@@ -18,7 +18,7 @@ func (c *Calibration) More() string {
 		return ""
 	}
 
-	n := max(c.K, 1)
+	n := c.measuredThings()
 	needed := max(scale.MinGroups, c.properties()+1) + 1
 	missing := needed - n
 	switch {
@@ -80,7 +80,7 @@ func Another(n int, thing string) string {
 // As in least squares, the mean of things has an error of their variance times (properties + 1)/things. More
 // measurements of known things lower only the error of their own means, which runs and noise cause.
 func (c *Calibration) newThingVariance(t Thing, share, things, measured float64) float64 {
-	n := float64(max(c.K, 1))
+	n := float64(c.measuredThings())
 	freedom := float64(c.properties() + 1)
 	conditions := 0.0
 	for _, g := range c.Groups {
@@ -92,6 +92,10 @@ func (c *Calibration) newThingVariance(t Thing, share, things, measured float64)
 
 	return newThing + t.Runs + t.Noise + knownMeans
 }
+
+// measuredThings counts the things that were measured. Each of them is left out in turn, but for one that is alone:
+// without it nothing would be left to learn from.
+func (c *Calibration) measuredThings() int { return max(c.K, 1) }
 
 // properties counts the inputs that are functions of the groups, without those that the form of the model sets aside.
 func (c *Calibration) properties() int {

@@ -43,8 +43,8 @@ func (c *Calibration) Learned() string {
 	return fmt.Sprintf("checked on %d groups of %s left out", c.K, c.Condition)
 }
 
-// mostInside is the smallest share of values inside with which a group counts as covered.
-const mostInside = 0.9
+// coveredShare is the share of a group's values that must be inside the intervals, so that the group counts as covered.
+const coveredShare = 0.9
 
 // LeftOutInside returns the number of left-out groups of which at least 90 % of the values were inside the intervals
 // that the other groups give.
@@ -54,7 +54,7 @@ func (c *Calibration) LeftOutInside() int { return Covered(c.Groups) }
 func Covered(groups []GroupResult) int {
 	n := 0
 	for _, g := range groups {
-		if g.Inside >= mostInside {
+		if g.Inside >= coveredShare {
 			n++
 		}
 	}
@@ -81,9 +81,10 @@ func (c *Calibration) Notes() []string {
 	}
 
 	properties := c.properties()
-	if n := max(c.K, 1); c.OfThings && properties > 0 && n <= properties+1 {
+	things := c.measuredThings()
+	if c.OfThings && properties > 0 && things <= properties+1 {
 		notes = append(notes, fmt.Sprintf("%d of %s were measured, fewer than their %d properties among the inputs need: "+
-			"the level holds, the width says little", n, c.Condition, properties))
+			"the level holds, the width says little", things, c.Condition, properties))
 	}
 
 	if c.OfThings && c.conditionIsInput() {
